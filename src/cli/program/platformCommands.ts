@@ -1,15 +1,9 @@
+import { PAGE_LIMIT } from '@slipway/contract/limits';
 import { type Command, Option } from 'commander';
 
 import { PLATFORM_PORT } from '../usualPorts.ts';
 import { type CommandTable, type Runs, withExamples } from './commandTable.ts';
-import {
-  expiryOption,
-  isolationOption,
-  metricsOption,
-  numberOption,
-  portOption,
-  wholeNumber,
-} from './options.ts';
+import { expiryOption, isolationOption, metricsOption, portOption, wholeNumber } from './options.ts';
 
 /** `slipway platform`, and its subcommands, which call a running platform. */
 export function addPlatformCommands({ command, runs }: CommandTable): void {
@@ -69,6 +63,7 @@ export function addPlatformCommands({ command, runs }: CommandTable): void {
 }
 
 function addAccessCommands(platform: Command, runs: Runs): void {
+  const access = () => import('../commands/platform/access.ts');
   const keys = platform.command('keys').description('Manage API keys');
   callingCommand(keys, 'create <name>', 'Create a key, and print it once')
     .addOption(
@@ -77,23 +72,25 @@ function addAccessCommands(platform: Command, runs: Runs): void {
         .makeOptionMandatory(),
     )
     .option('--expires-in <duration>', 'when it expires: 720h (default: never)', expiryOption)
-    .action(runs(async () => (await import('../commands/platform/access.ts')).runKeysCreateCommand));
+    .action(runs(async () => (await access()).runKeysCreateCommand));
   callingCommand(keys, 'list', 'List the keys of the tenant')
     .option('--revoked', 'list revoked keys, too')
-    .action(runs(async () => (await import('../commands/platform/access.ts')).runKeysListCommand));
+    .action(runs(async () => (await access()).runKeysListCommand));
   callingCommand(keys, 'revoke <id>', 'Revoke a key immediately').action(
-    runs(async () => (await import('../commands/platform/access.ts')).runKeysRevokeCommand),
+    runs(async () => (await access()).runKeysRevokeCommand),
   );
   const secrets = platform.command('secrets').description('Manage the secrets that the platform stores');
   callingCommand(secrets, 'rotate', 'Encrypt the stored secrets with a new master key').action(
-    runs(async () => (await import('../commands/platform/access.ts')).runSecretsRotateCommand),
+    runs(async () => (await access()).runSecretsRotateCommand),
   );
   callingCommand(platform, 'audit', 'List who changed what')
-    .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
+    .option('--last <count>', 'how many changes, at most 100', wholeNumber(1, PAGE_LIMIT.max), 20)
     .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')
     .option('--resource <id>', 'only changes of this deployment, revision or key')
-    .action(runs(async () => (await import('../commands/platform/access.ts')).runPlatformAuditCommand));
+    .action(runs(async () => (await access()).runPlatformAuditCommand));
 }
+
+const resources = () => import('../commands/platform/controlPlaneCommands.ts');
 
 function addIntegrationsCommand(platform: Command, runs: Runs): void {
   const integrations = withExamples(
@@ -108,31 +105,13 @@ function addIntegrationsCommand(platform: Command, runs: Runs): void {
     .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
     .option('--username <name>', 'the user name for a token (default: x-access-token)')
     .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
-    .action(
-      runs(
-        async () => (await import('../commands/platform/controlPlaneCommands.ts')).runIntegrationsAddCommand,
-      ),
-    );
-
+    .action(runs(async () => (await resources()).runIntegrationsAddCommand));
   callingCommand(integrations, 'list', 'List the integrations').action(
-    runs(
-      async () => (await import('../commands/platform/controlPlaneCommands.ts')).runIntegrationsListCommand,
-    ),
+    runs(async () => (await resources()).runIntegrationsListCommand),
   );
-
   callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
-    runs(
-      async () => (await import('../commands/platform/controlPlaneCommands.ts')).runIntegrationsRemoveCommand,
-    ),
+    runs(async () => (await resources()).runIntegrationsRemoveCommand),
   );
-}
-
-function callingCommand(parent: Command, name: string, description: string): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or from the home)")
-    .option('--tenant <id>', "one of the key's tenants (default: its first)");
 }
 
 function addListenersCommand(platform: Command, runs: Runs): void {
@@ -151,17 +130,19 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     )
     .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
     .option('--listener-version <version>', 'the version of the listener')
-    .action(
-      runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListenersAddCommand),
-    );
-
+    .action(runs(async () => (await resources()).runListenersAddCommand));
   callingCommand(listeners, 'list', 'List the listeners').action(
-    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListenersListCommand),
+    runs(async () => (await resources()).runListenersListCommand),
   );
-
   callingCommand(listeners, 'remove <compute-id>', 'Remove a listener that no deployment uses').action(
-    runs(
-      async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListenersRemoveCommand,
-    ),
+    runs(async () => (await resources()).runListenersRemoveCommand),
   );
+}
+
+function callingCommand(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or from the home)")
+    .option('--tenant <id>', "one of the key's tenants (default: its first)");
 }

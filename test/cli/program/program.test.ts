@@ -61,6 +61,7 @@ describe('the command line', () => {
     [['status', '--last', '-1'], 'Expected a whole number'],
     [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
     [['platform', 'keys', 'create', 'x', '--scope', 'root'], 'Allowed choices are read, deploy, admin'],
+    [['platform', 'audit', '--last', '101'], 'Expected a whole number from 1 to 100'],
     [['plan', 'production'], 'Allowed choices are release, promotion'],
     [['agent'], "missing required argument 'dir'"],
     [['release', 'a', 'b'], 'too many arguments'],

@@ -1,5 +1,4 @@
 import type { ApiKey, AuditEntry, Scope } from '@slipway/contract/controlPlane/access';
-import { PAGE_LIMIT } from '@slipway/contract/limits';
 
 import type { CommandContext } from '../../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
@@ -100,7 +99,7 @@ export async function runPlatformAuditCommand(
 ): Promise<number> {
   const { last, operation, resource } = options;
   const { resources } = await withPlatform(context, options, (client) =>
-    client.listAudit({ limit: Math.min(last, PAGE_LIMIT.max), operation, resource_id: resource }),
+    client.listAudit({ limit: last, operation, resource_id: resource }),
   );
   for (const entry of resources) {
     context.output.event({ event: 'change', ...entry });
