@@ -214,12 +214,18 @@ export async function recordedReleases(store: ArtifactStore): Promise<readonly R
 
 /** Empty for a record that is removed, or has no tarball. */
 async function readRelease(store: ArtifactStore, name: string): Promise<readonly RecordedRelease[]> {
-  const record = await recordOf(store, name);
+  const record = await store.getRecord(name);
   if (record === undefined) return [];
-  const { target, releaseId, workflowId, artifact, outcome, endedAt, verdicts = [] } = record;
+  const fields = (record ?? {}) as AnyRecord;
+  const { target, releaseId, workflowId, artifact, outcome, endedAt, verdicts = [] } = fields;
   if (artifact === null) return [];
   const named = [target, releaseId, workflowId, artifact, outcome, endedAt];
-  if (!named.every((field) => typeof field === 'string')) throw unreadable(name, store.url);
+  if (!named.every((field) => typeof field === 'string')) {
+    throw new SlipwayError('SLIPWAY_RECORD_UNREADABLE', `the record ${name} is not the record of a release`, {
+      place: store.url,
+      hint: 'Restore the file from a backup, or move it out of the store.',
+    });
+  }
   const datasets = [...new Set(verdicts.flatMap(({ dataset }) => dataset?.digest ?? []))];
   if (!artifact.startsWith('sha256:') && datasets.length === 0) return [];
   const targetId = workflowId.slice(0, -`/${releaseId}`.length);
@@ -228,17 +234,3 @@ async function readRelease(store: ArtifactStore, name: string): Promise<readonly
 
 /** Other versions of Slipway may have written it without verdicts. */
 type AnyRecord = Omit<ReleaseRecord, 'verdicts'> & Partial<Pick<ReleaseRecord, 'verdicts'>>;
-
-async function recordOf(store: ArtifactStore, name: string): Promise<AnyRecord | undefined> {
-  const record = await store.getRecord(name);
-  if (typeof record === 'object' && record !== null) return record as AnyRecord;
-  if (record === undefined) return undefined;
-  throw unreadable(name, store.url);
-}
-
-function unreadable(name: string, place: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_RECORD_UNREADABLE', `the record ${name} is not the record of a release`, {
-    place,
-    hint: 'Restore the file from a backup, or move it out of the store.',
-  });
-}
