@@ -6,7 +6,6 @@ import { errorText, isCodedError } from '@slipway/contract/codedError';
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -26,6 +25,7 @@ import { BUNDLE_PATH } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { retryBusy } from '../../retryBusy.ts';
+import { reportError } from '../../ui/errorReport.ts';
 import { counted, MARKS, type Style } from '../../ui/text.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { pythonAgentProblems } from '../lint/graphProblems.ts';
@@ -296,7 +296,7 @@ async function controlPlaneFinding(
 }
 
 /** The findings; an error that ends them is the last one, under this name. */
-async function* orProblem(name: string, all: AsyncIterable<Finding>): AsyncGenerator<Finding, void> {
+export async function* orProblem(name: string, all: AsyncIterable<Finding>): AsyncGenerator<Finding, void> {
   try {
     yield* all;
   } catch (error) {
@@ -305,9 +305,9 @@ async function* orProblem(name: string, all: AsyncIterable<Finding>): AsyncGener
 }
 
 function problemOf(name: string, error: unknown): Finding {
-  if (!(error instanceof SlipwayError)) throw error;
-  const { code, message, hint, exitCode } = error;
-  return lacking(name, `${code}: ${message}`, hint ?? null, exitCode);
+  const { code, message, hint, exitCode } = reportError(error);
+  if (code === 'SLIPWAY_INTERNAL') throw error;
+  return lacking(name, `${code}: ${message}`, hint, exitCode);
 }
 
 function ok(name: string, detail: string): Finding {

@@ -1,9 +1,15 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { findingLines, runDoctorCommand, stuckFindings } from '../../../../src/cli/commands/doctor/doctor.ts';
+import {
+  findingLines,
+  orProblem,
+  runDoctorCommand,
+  stuckFindings,
+} from '../../../../src/cli/commands/doctor/doctor.ts';
 import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { readPayloadKeys } from '../../../../src/config/payloadKeys.ts';
@@ -268,6 +274,27 @@ describe('a finding', () => {
     };
     const lines = findingLines(finding, styleOf(false)).map((line) => line.replaceAll(/ +/g, ' '));
     expect(lines).toEqual(['✖ worker none', ' → slipway worker']);
+  });
+
+  async function* reading(file: string): AsyncGenerator<Finding, void> {
+    yield { name: 'read', state: 'ok', detail: await readFile(file, 'utf8'), fix: null, exitCode: 0 };
+  }
+
+  it('is also what is wrong with this machine or installation, so that the other findings follow', async () => {
+    const missing = fileURLToPath(new URL('../../../../dist/missing.cjs', import.meta.url));
+    expect(await found(orProblem('workflow code', reading(missing)))).toMatchObject([
+      {
+        name: 'workflow code',
+        state: 'missing',
+        detail: expect.stringMatching(/^SLIPWAY_INSTALLATION_DAMAGED: .*missing\.cjs/) as string,
+        fix: expect.stringContaining('npm run build') as string,
+        exitCode: 1,
+      },
+    ]);
+  });
+
+  it('is never an error that Slipway did not expect, which needs its stack', async () => {
+    await expect(found(orProblem('workflow code', reading('\0')))).rejects.toThrow(TypeError);
   });
 });
 
