@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { homedir, userInfo } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
 
 import { z } from 'zod';
 
@@ -106,11 +106,12 @@ const Credentials = z.strictObject({
 });
 type Credentials = z.infer<typeof Credentials>;
 
-function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
+/** Never in the working folder, whose files may be packed: empty and relative variables do not count. */
+export function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
   const folder = [configured, process.platform === 'win32' ? onWindows : undefined].find(
-    (value) => value !== undefined && value !== '',
+    (value) => value !== undefined && isAbsolute(value),
   );
-  return join(folder ?? join(homedir(), '.config'), 'slipway', 'identity.json');
+  return join(folder ?? join(homedir() || userInfo().homedir, '.config'), 'slipway', 'identity.json');
 }
 
 /** The stored credentials; `undefined`: none that can be read, so the person has to sign in. */
@@ -121,7 +122,7 @@ async function readCredentials(environment: Environment): Promise<Credentials | 
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     // The user of a service may have no home, or one that is no folder.
-    if (code === 'ENOENT' || code === 'ENOTDIR' || syscall === 'uv_os_homedir') return undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || syscall?.startsWith('uv_os_') === true) return undefined;
     throw missing(`your sign-in could not be read: ${systemReason(error)}`);
   }
 }

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { memoryStore } from '../../src/artifact/memoryStore.ts';
-import { keepProof } from '../../src/cli/identity.ts';
+import { credentialsFile, keepProof } from '../../src/cli/identity.ts';
 import type { Statement } from '../../src/domain/identity/statement.ts';
 import { type Proof, statementAudience } from '../../src/identity/proof.ts';
 import { GITLAB_AUDIENCE, Verifier } from '../../src/identity/verifier.ts';
@@ -101,6 +101,15 @@ it.each([
     code: 'SLIPWAY_IDENTITY_UNPROVED',
     message: expect.stringContaining(why) as string,
   });
+});
+
+it.each([
+  ['HOME is empty', { HOME: '' }],
+  ['XDG_CONFIG_HOME is relative', { XDG_CONFIG_HOME: 'settings' }],
+])('a sign-in is not stored in the working folder, which may be packed, if %s', (_, environment) => {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  expect(isAbsolute(credentialsFile(environment))).toBe(true);
+  vi.unstubAllEnvs();
 });
 
 async function kept(environment: Readonly<Record<string, string>>): Promise<Proof> {

@@ -50,7 +50,7 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const hint = 'change to another one: cd FOLDER';
     return new SlipwayError('SLIPWAY_USAGE', 'the working folder no longer exists', { hint });
   }
-  if (syscall === 'uv_os_homedir') {
+  if (syscall === 'uv_os_homedir' || syscall === 'uv_os_get_passwd') {
     const hint = 'set HOME to a folder that can be written';
     return new SlipwayError('SLIPWAY_USAGE', `this user has no home folder: ${message}`, { hint });
   }

@@ -119,6 +119,7 @@ describe('printing an error', () => {
   it.each([
     ['a home that is no folder', { code: 'ENOTDIR', path: '/dev/null/slipway' }, 'a file cannot be used'],
     ['a user without a home', { code: 'ERR_SYSTEM_ERROR', syscall: 'uv_os_homedir' }, 'set HOME'],
+    ['an unknown user', { code: 'ERR_SYSTEM_ERROR', syscall: 'uv_os_get_passwd' }, 'set HOME'],
   ])('reports %s, which is no fault of Slipway', (_what, fields, text) => {
     const output = testOutput();
     expect(printError(output, Object.assign(new Error('no'), fields))).toBe(1);
