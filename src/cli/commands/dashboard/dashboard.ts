@@ -1,5 +1,7 @@
 import { readAccessSettings } from '../../../dashboard/access/accessSettings.ts';
 import { startDashboard } from '../../../dashboard/server.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { normalizeServiceUrl, serviceUrlProblem } from '../../../domain/target/targetSpec.ts';
 import { readMetricsAddress } from '../../../metrics/exporter.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import type { CommandContext } from '../../context.ts';
@@ -33,13 +35,14 @@ export async function runDashboardCommand(
 ): Promise<number> {
   const { output, environment, home } = context;
   const metrics = address === '' ? undefined : readMetricsAddress(address, EXAMPLE);
+  const ui = temporalUi === undefined ? undefined : addressOfUi(temporalUi);
   exitWithParent(environment);
   return interruptible(async (signal) => {
     const access = readAccessSettings(environment, host);
     const hooks = hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal);
     const serve = async (connection: TemporalConnection): Promise<number> => {
       const { settings } = connection;
-      const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
+      const temporal = { ...connection, settings: { ...settings, ui: ui ?? settings.ui } };
       const dashboard = await startDashboard({
         temporal,
         environment,
@@ -65,5 +68,14 @@ export async function runDashboardCommand(
       return 0;
     };
     return withTemporal(context, serve, PATIENCE);
+  });
+}
+
+/** The beginning of links. The error does not repeat the address, which may contain a password. */
+function addressOfUi(url: string): string {
+  if (serviceUrlProblem(url) === undefined) return normalizeServiceUrl(url);
+  throw new SlipwayError('SLIPWAY_USAGE', "the address of Temporal's UI cannot be used", {
+    place: '--temporal-ui',
+    hint: 'write an http or https URL without credentials: --temporal-ui http://127.0.0.1:8233',
   });
 }
