@@ -22,7 +22,7 @@ import { requireWholeBundle } from '../../../temporal/versions/workerVersion.ts'
 import { runningPinned } from '../../../temporal/versions/runningWork.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import { BUNDLE_PATH } from '../../../worker.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { reportError } from '../../ui/errorReport.ts';
@@ -38,7 +38,7 @@ import { secretUses } from './secretUses.ts';
  */
 export async function runDoctorCommand(
   context: CommandContext,
-  options: { readonly config?: string; readonly fix?: boolean },
+  options: FileOptions & { readonly fix?: boolean },
 ): Promise<number> {
   const { output } = context;
   const codes: number[] = [];

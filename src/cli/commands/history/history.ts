@@ -8,7 +8,7 @@ import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import { ifSealed } from '../../../temporal/client/temporalError.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
@@ -23,7 +23,7 @@ import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts'
 export async function runHistoryCommand(
   context: CommandContext,
   wanted: string | undefined,
-  { config: path, last }: { readonly config?: string; readonly last: number },
+  { config: path, last }: FileOptions & { readonly last: number },
 ): Promise<number> {
   const { config, folder } = await loadConfig(path);
   const openStore = () => artifactStoreOf({ config, folder }, context);

@@ -4,7 +4,7 @@ import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
 import { decisionText } from '../../../domain/hooks/hookText.ts';
 import { hookEventsQuery } from '../../../messages/hooks.ts';
 import { answerHook, viewHook } from '../../../temporal/client/hooks/hookClient.ts';
-import type { CommandContext, MessageOptions } from '../../context.ts';
+import type { CommandContext, FileOptions, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { agoText, MARKS, type Style } from '../../ui/text.ts';
@@ -14,7 +14,7 @@ import { listeningHooks } from './listeningHooks.ts';
 export async function runHookListCommand(
   context: CommandContext,
   wanted: string | undefined,
-  { config: path, last }: { readonly config?: string; readonly last: number },
+  { config: path, last }: FileOptions & { readonly last: number },
 ): Promise<number> {
   const { output } = context;
   const hooks = await listeningHooks(context, await loadConfig(path), wanted);

@@ -30,7 +30,7 @@ import {
   viewPreview,
   withStuckTasks,
 } from '../../../temporal/client/preview/previewClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { GAVE_UP, printGaveUp } from '../../follow/stopFollowing.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -42,8 +42,7 @@ import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from '../release/release.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
-interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
-  readonly config?: string;
+interface PreviewOptions extends FileOptions, Omit<PullRequestOptions, 'pr'> {
   readonly pr?: number;
 }
 

@@ -9,7 +9,7 @@ import { EMPTY_TARGET, waitingRollbacks } from '../../../domain/target/targetSta
 import type { DeploymentSeen } from '../../../inspection/deployment/deploymentAccess.ts';
 import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { wrapLine } from '../../ui/text.ts';
@@ -28,7 +28,7 @@ import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus
 export async function runStatusCommand(
   context: CommandContext,
   wanted: string | undefined,
-  options: { readonly config?: string; readonly last: number },
+  options: FileOptions & { readonly last: number },
 ): Promise<number> {
   const { config, folder } = await loadConfig(options.config);
   const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
