@@ -1,4 +1,5 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
@@ -127,10 +128,16 @@ async function readCredentials(environment: Environment): Promise<Credentials | 
   }
 }
 
-/** Stores credentials in a file that only the user can read. */
+/** Makes the folder of the credentials. @throws the system's error if it cannot be written. */
+export async function makeCredentialsFolder(environment: Environment): Promise<void> {
+  const folder = dirname(credentialsFile(environment));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await access(folder, constants.W_OK);
+}
+
+/** Stores credentials in a file that only the user can read. Call {@link makeCredentialsFolder} before. */
 export async function writeCredentials(environment: Environment, credentials: Credentials): Promise<string> {
   const file = credentialsFile(environment);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const unfinished = `${file}.${process.pid}.tmp`;
   await writeFile(unfinished, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   await rename(unfinished, file);

@@ -8,7 +8,7 @@ import { isRefusal, Issuer, whyNot } from '../../../identity/issuer.ts';
 import { type IssuerClient, readIssuerClient } from '../../../identity/issuerClient.ts';
 import { newSigningKey, verifiedEmail } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
-import { removeCredentials, writeCredentials } from '../../identity.ts';
+import { makeCredentialsFolder, removeCredentials, writeCredentials } from '../../identity.ts';
 
 /** How long a person may take to sign in at the issuer. */
 const SIGN_IN_MS = 10 * 60_000;
@@ -26,6 +26,8 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
     const hint = 'ask the person who runs your workers for both (docs/sign-in.md)';
     throw new SlipwayError('SLIPWAY_USAGE', what, { hint });
   }
+  // Before the person signs in.
+  await makeCredentialsFolder(environment);
   const issuer = new Issuer(client);
   const { privateKey, nonce } = await newSigningKey();
   const server = createServer();

@@ -91,6 +91,13 @@ it('reports an issuer that does not answer as unreachable, not as a refusal', as
   });
 });
 
+it('a sign-in that could not be stored is not asked for', async () => {
+  const output = testOutput({ json: true });
+  const nowhere = { ...environment, XDG_CONFIG_HOME: '/dev/null' };
+  await expect(runLoginCommand({ output, home: folder, environment: nowhere })).rejects.toThrow(/ENOTDIR/);
+  expect(output.events).toEqual([]);
+});
+
 it('stored credentials with a damaged key count as none', async () => {
   await signIn('cleo');
   const file = join(folder, 'slipway/identity.json');
