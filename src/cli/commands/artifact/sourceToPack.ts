@@ -112,8 +112,10 @@ export async function warnOfSource(output: Output, source: SourceToPack): Promis
     );
     output.note(`  allow it: ${remedy}`);
   };
-  const withLfs = new Set(await gitPaths(source, ['ls-files', ':(attr:filter=lfs)'], refused));
-  const tracked = new Set(await gitPaths(source, ['ls-files']));
+  const [withLfs, tracked] = await Promise.all([
+    gitPaths(source, ['ls-files', ':(attr:filter=lfs)'], refused).then((paths) => new Set(paths)),
+    gitPaths(source, ['ls-files']).then((paths) => new Set(paths)),
+  ]);
   // Of an empty folder, git lists only a submodule.
   const submodules = emptyFolders.filter((path) => tracked.has(path));
   if (submodules.length > 0) {
