@@ -12,13 +12,15 @@ import { commandLineProblem } from '../docs/commandLine.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHART = join(ROOT, 'deploy/helm/slipway');
 const PAGE = ['dashboard.url=https://slipway.example.com', 'dashboard.secret=page'];
+const HOOKS = ['hooks.enabled=true', 'hooks.secret=hooks', 'hooks.source.configMap.name=slipway-yaml'];
 const CODEC = ['codec.enabled=true', 'codec.secret=codec', 'codec.origins[0]=https://temporal.example.com'];
 const PLATFORM = ['platform.enabled=true', 'platform.url=http://platform', 'platform.secret=platform'];
-const ALL = [...PAGE, ...CODEC, ...PLATFORM];
+const ALL = [...PAGE, ...HOOKS, ...CODEC, ...PLATFORM];
 
 interface Container {
   readonly image: string;
   readonly args: readonly string[];
+  readonly workingDir?: string;
   readonly env: readonly { readonly name: string; readonly value?: string }[];
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
@@ -102,11 +104,17 @@ describe.skipIf(!hasHelm)('the rendered chart', () => {
     expect(status).toBe(0);
   });
 
-  it('runs a worker and the dashboard, and the codec server and the platform only if they are enabled', () => {
+  it('runs a worker and the dashboard, and hooks, the codec server and the platform only if they are enabled', () => {
     const names = (settings: readonly string[]) =>
       ofKind(rendered(settings), 'Deployment').map(({ metadata }) => metadata.name);
     expect(names(PAGE)).toEqual(['release-dashboard', 'release-worker']);
-    expect(names(ALL)).toEqual(['release-codec', 'release-dashboard', 'release-platform', 'release-worker']);
+    expect(names(ALL).sort()).toEqual([
+      'release-codec',
+      'release-dashboard',
+      'release-hooks',
+      'release-platform',
+      'release-worker',
+    ]);
     expect(names(['dashboard.enabled=false'])).toEqual(['release-worker']);
   });
 
@@ -116,7 +124,7 @@ describe.skipIf(!hasHelm)('the rendered chart', () => {
     );
   });
 
-  it.each(['codec', 'dashboard', 'platform', 'worker'])(
+  it.each(['codec', 'dashboard', 'hooks', 'platform', 'worker'])(
     'runs %s without privileges, on a read-only root, with a memory limit and an existing command',
     (name) => {
       const { template, selector } = deployment(name).spec;
@@ -175,16 +183,16 @@ describe.skipIf(!hasHelm)('the rendered chart', () => {
       policies(settings).map(({ spec }) =>
         spec.ingress.flatMap((rule) => rule.ports.map(({ port }) => port)),
       );
-    expect(policies(ALL)).toHaveLength(4);
+    expect(policies(ALL)).toHaveLength(5);
     for (const { spec } of policies(ALL)) {
       expect(JSON.stringify(spec.egress)).toContain('"except":["169.254.0.0/16"]');
     }
-    expect(ports(ALL).flat().sort()).toEqual([4700, 4701, 8888]);
+    expect(ports(ALL).flat().sort()).toEqual([4700, 4701, 4702, 8888]);
     expect(
       ports([...ALL, 'networkPolicy.metricsFrom.team=metrics'])
         .flat()
         .sort(),
-    ).toEqual([4700, 4701, 8888, 9464, 9465]);
+    ).toEqual([4700, 4701, 4702, 8888, 9464, 9465, 9466]);
   });
 
   it('lets pages of the given origins call the codec server, and rejects one without keys', () => {
@@ -192,6 +200,19 @@ describe.skipIf(!hasHelm)('the rendered chart', () => {
       expect.arrayContaining(['--origin', 'https://temporal.example.com']),
     );
     expect(helm('template', [...PAGE, 'codec.enabled=true']).stderr).toContain('SLIPWAY_PAYLOAD_KEYS');
+  });
+
+  it('runs the hooks of the slipway.yaml in the given volume, and rejects them without it or without secrets', () => {
+    const { containers, volumes } = deployment('hooks').spec.template.spec;
+    const [{ volumeMounts, workingDir, env }] = containers;
+    expect(volumes).toContainEqual({ name: 'source', configMap: { name: 'slipway-yaml' } });
+    expect(volumeMounts).toContainEqual({ name: 'source', mountPath: '/source', readOnly: true });
+    expect(workingDir).toBe('/source');
+    expect(env.map(({ name }) => name)).toContain('TEMPORAL_ADDRESS');
+    const problemWithout = (setting: string) =>
+      helm('template', [...PAGE, ...HOOKS.filter((each) => !each.startsWith(setting))]).stderr;
+    expect(problemWithout('hooks.source')).toContain('hooks.source');
+    expect(problemWithout('hooks.secret')).toContain('hooks.secret');
   });
 
   it('accepts an image by its digest', () => {
@@ -204,4 +225,12 @@ describe.skipIf(!hasHelm)('the rendered chart', () => {
 it('the worker’s probe is a file of the image', () => {
   const [, file = ''] = /node, (\/app\/\S+?)\]/.exec(read('templates/worker.yaml')) ?? [];
   expect(existsSync(join(ROOT, file.replace('/app/', '')))).toBe(true);
+});
+
+it('runs every part of Slipway that docker-compose.yml runs', () => {
+  const { services } = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+    readonly services: Readonly<Record<string, { readonly build?: string }>>;
+  };
+  const parts = Object.entries(services).flatMap(([name, { build }]) => (build === undefined ? [] : [name]));
+  expect(parts.filter((part) => !existsSync(join(CHART, `templates/${part}.yaml`)))).toEqual([]);
 });

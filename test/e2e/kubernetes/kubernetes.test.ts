@@ -32,6 +32,7 @@ const EVERYTHING = {
   serviceAccount: { annotations: { 'example.com/role': 'artifacts' } },
   worker: { replicas: 3 },
   dashboard: { ...LEAST.dashboard, replicas: 2 },
+  hooks: { enabled: true, secret: 'hooks', source: { configMap: { name: 'slipway-yaml' } } },
   codec: { enabled: true, secret: 'codec', origins: ['https://temporal.example.com'] },
   platform: {
     enabled: true,
@@ -75,12 +76,16 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
       // The strictest of Kubernetes' own policies for pods: it refuses those with more rights than they need.
       metadata: { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
     });
-    for (const name of ['page', 'worker', 'codec', 'platform', 'registry']) {
+    for (const name of ['page', 'worker', 'hooks', 'codec', 'platform', 'registry']) {
       await cluster.create(`/api/v1/namespaces/${NAMESPACE}/secrets`, {
         metadata: { name },
         stringData: { KEY: 'value' },
       });
     }
+    await cluster.create(`/api/v1/namespaces/${NAMESPACE}/configmaps`, {
+      metadata: { name: 'slipway-yaml' },
+      data: { 'slipway.yaml': '' },
+    });
     await cluster.create('/api/v1/persistentvolumes', {
       metadata: { name: 'disk' },
       spec: {
@@ -99,7 +104,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
 
   it.each([
     ['the least values', LEAST, 7],
-    ['everything enabled', EVERYTHING, 15],
+    ['everything enabled', EVERYTHING, 18],
   ])('has no field that is unknown to the API server, with %s', async (name, values, count) => {
     const rendered = await cluster.helm(
       'template',
@@ -124,6 +129,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     expect(Object.fromEntries(available)).toEqual({
       'slipway-worker': 3,
       'slipway-dashboard': 2,
+      'slipway-hooks': 1,
       'slipway-codec': 1,
       'slipway-platform': 1,
     });
@@ -159,7 +165,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     const digest = `sha256:${'b'.repeat(64)}`;
     const next = { ...EVERYTHING, image: { ...EVERYTHING.image, digest } };
     await deploy('upgrade', 'next', next);
-    for (const part of ['worker', 'dashboard', 'codec', 'platform']) {
+    for (const part of ['worker', 'dashboard', 'hooks', 'codec', 'platform']) {
       const { spec, status } = await deployment(part);
       expect(spec.template.spec.containers[0].image).toBe(`registry.example.com/slipway@${digest}`);
       expect(status).toMatchObject({ availableReplicas: spec.replicas, updatedReplicas: spec.replicas });
