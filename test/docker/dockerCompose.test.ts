@@ -233,10 +233,11 @@ describe('docker-compose.tls.yml', () => {
     }
   });
 
-  it('forwards to the ports of the dashboard and the platform', () => {
-    const proxied = [...read('docker/Caddyfile').matchAll(/reverse_proxy (\w+):(\d+)/g)];
-    expect(proxied).toHaveLength(2);
+  it('forwards to the ports of the dashboard, the hooks and the platform, which it reaches', () => {
+    const proxied = [...read('docker/Caddyfile').matchAll(/reverse_proxy (?:\/\S+ )?(\w+):(\d+)/g)];
+    expect(proxied).toHaveLength(3);
     for (const [, name = '', port = ''] of proxied) {
+      expect(tls.services[name]?.networks).toContain('edge');
       expect(JSON.stringify(compose.services[name]?.command)).toMatch(new RegExp(`"(?:--port=)?${port}"`));
     }
   });
