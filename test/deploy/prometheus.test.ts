@@ -66,3 +66,20 @@ describe('the alert rules and the dashboard', () => {
     expect(rules.filter(({ alert }) => !tested.includes(`alertname: ${alert}\n`))).toEqual([]);
   });
 });
+
+it('Prometheus scrapes the addresses at which docker-compose.yml serves metrics', () => {
+  const { scrape_configs: jobs } = parse(read('prometheus/prometheus.yml')) as {
+    readonly scrape_configs: readonly {
+      readonly static_configs: readonly { targets: readonly string[] }[];
+    }[];
+  };
+  const { services } = parse(read('../docker-compose.yml'), { merge: true }) as {
+    readonly services: Readonly<Record<string, { readonly environment?: Readonly<Record<string, string>> }>>;
+  };
+  const served = Object.entries(services).flatMap(([name, { environment = {} }]) => {
+    const address = environment['SLIPWAY_METRICS_ADDRESS'];
+    return address === undefined ? [] : [address.replace('0.0.0.0', name)];
+  });
+  const scraped = jobs.flatMap((job) => job.static_configs.flatMap(({ targets }) => targets));
+  expect(scraped.sort()).toEqual(served.sort());
+});
