@@ -22,7 +22,7 @@ const CHECKS = [
     expect: { contains: 'Ada', not: { contains: 'stranger' }, maxToolCalls: 0 },
     repeat: 5,
     pass: 4,
-    timeout: '20s',
+    timeout: '120s',
   },
   {
     name: 'uses its tool',
@@ -31,7 +31,7 @@ const CHECKS = [
     expect: {
       tools: { argsMode: 'superset', calls: [{ name: 'greeting_in', args: { language: 'French' } }] },
     },
-    timeout: '20s',
+    timeout: '120s',
   },
   {
     name: 'asks first',
@@ -41,7 +41,7 @@ const CHECKS = [
       { resume: 'yes', expect: { contains: 'Ada' } },
       { input: asks('Hello, I am Bob'), expect: { anyOf: [{ contains: 'Bob' }, { contains: 'Robert' }] } },
     ],
-    timeout: '20s',
+    timeout: '120s',
   },
 ];
 
@@ -142,7 +142,7 @@ describe('a check over a dataset, on a real platform', () => {
           dataset: { path: 'timetable.jsonl', concurrency: CONCURRENCY },
           expect: { reference: 'contains' },
           passRate: '85%',
-          timeout: '20s',
+          timeout: '120s',
         },
       ],
     });
@@ -224,7 +224,7 @@ const CHECK = {
   input: { messages: [{ role: 'user', content: 'Hello, I am Ada' }] },
   expect: { contains: 'Hello' },
   reference: 'Hello, Ada',
-  timeout: '20s',
+  timeout: '120s',
 };
 
 let evaluator: EvaluatorService;

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { WorkflowHandle } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { previewQuery } from '../../src/messages/preview.ts';
 import { PASS, type FaultRule, type ProxiedRequest, REQUESTS } from './faultProxy.ts';
@@ -57,8 +57,11 @@ const REMOVAL: Readonly<Record<string, State>> = {
 };
 
 const LONG = '1h';
-/** Long enough to come to each state. */
-const SHORT = '30s';
+/** Long enough to come to each state, in seconds: several times what a release takes on this machine now. */
+let shortS = 30;
+
+/** How long to wait for what follows a preview's deadline, in milliseconds. */
+const pastDeadlineMs = (): number => 2_000 * shortS + 60_000;
 
 let github: PullRequestComments;
 let stack: Stack;
@@ -169,7 +172,7 @@ class PullRequest {
   }
 
   async isRemoved(because: string): Promise<void> {
-    await eventually(() => expect(github.of(this.pr)).toMatch(/\*\*Removed\.\*\*/), 120_000);
+    await eventually(() => expect(github.of(this.pr)).toMatch(/\*\*Removed\.\*\*/), pastDeadlineMs());
     expect(github.of(this.pr)).toContain(because);
     expect(await deployments()).not.toContain(this.deployment);
   }
@@ -202,20 +205,28 @@ beforeAll(async () => {
   };
   github.hold = (method, of) => all.find(({ pr }) => pr === of)?.holdComment(method);
   const main = await PullRequest.open(LONG);
+  const began = Date.now();
   const released = await main.project.ran('release', 'staging');
   expect(released.code, released.text).toBe(0);
+  shortS = Math.max(shortS, Math.ceil((3 * (Date.now() - began)) / 1_000));
 });
 afterAll(async () => {
   await stack.stop();
   await github.stop();
 });
 
+// On a busy machine a deadline may be minutes away.
+vi.setConfig({ testTimeout: 900_000 });
+
 describe.concurrent('a pull request whose CI is killed', () => {
   it.each(Object.entries(STATES))('while %s is removed by its deadline', async (_, state) => {
-    const request = await PullRequest.open(SHORT, state.judged);
+    const request = await PullRequest.open(`${shortS}s`, state.judged);
     const open = await request.killedIn(state);
     const workflow = await request.workflow();
-    await eventually(async () => expect((await workflow.query(previewQuery)).removal).not.toBeNull());
+    await eventually(
+      async () => expect((await workflow.query(previewQuery)).removal).not.toBeNull(),
+      pastDeadlineMs(),
+    );
     open();
     await request.isRemoved('its deadline passed');
   });
@@ -254,7 +265,7 @@ describe.concurrent('a pull request whose CI is killed', () => {
   it.each(Object.entries(REMOVAL))(
     'during its removal, while %s, is made anew by a push, and removed by its deadline',
     async (_, state) => {
-      const request = await PullRequest.open(SHORT);
+      const request = await PullRequest.open(`${shortS}s`);
       await request.isReleased();
       const open = await request.killedIn(state, 'down');
       const before = await request.pushes();
@@ -270,7 +281,8 @@ describe.concurrent('a pull request whose CI is killed', () => {
 
 describe('pull requests whose CI is killed with the worker', () => {
   it('before a worker takes the push, and while its revision is built, are removed by their deadlines', async () => {
-    const [built, pushed] = [await PullRequest.open(SHORT), await PullRequest.open(SHORT)];
+    const short = `${shortS}s`;
+    const [built, pushed] = [await PullRequest.open(short), await PullRequest.open(short)];
     const open = await built.killedIn(STATES['its revision is built'] ?? {});
     await stack.worker.kill();
     const ci = pushed.run();

@@ -52,12 +52,17 @@ async function traceOf(release: string): Promise<readonly ReceivedSpan[]> {
   });
 }
 
-/** Expects one tree: each span except the first has a parent in the trace. */
-function expectOneTree(spans: readonly ReceivedSpan[]): void {
-  const ids = new Set(spans.map(({ spanId }) => spanId));
-  expect(ids.size, 'each span came once').toBe(spans.length);
-  const roots = spans.filter(({ parentSpanId }) => !ids.has(parentSpanId));
-  expect(roots.map(({ name }) => name)).toEqual(['slipway release']);
+/** The trace of a release once it is one tree: a process may send a span before the one around it. */
+async function treeOf(release: string): Promise<readonly ReceivedSpan[]> {
+  const spans = await eventually(async () => {
+    const arrived = await traceOf(release);
+    const ids = new Set(arrived.map(({ spanId }) => spanId));
+    const roots = arrived.filter(({ parentSpanId }) => !ids.has(parentSpanId));
+    expect(roots.map(({ name }) => name)).toEqual(['slipway release']);
+    return arrived;
+  });
+  expect(new Set(spans.map(({ spanId }) => spanId)).size, 'each span came once').toBe(spans.length);
+  return spans;
 }
 
 const named = (spans: readonly ReceivedSpan[], name: string): readonly ReceivedSpan[] =>
@@ -66,8 +71,7 @@ const named = (spans: readonly ReceivedSpan[], name: string): readonly ReceivedS
 it('a release is one trace, from the command through each activity to each call', async () => {
   const { code, text } = await project.ran('release', 'staging');
   expect(code, text).toBe(0);
-  const spans = await traceOf('release-1');
-  expectOneTree(spans);
+  const spans = await treeOf('release-1');
 
   const [release] = named(spans, 'release staging');
   const { revisionId } = await seen.result('release-1');
@@ -138,13 +142,15 @@ it('a failed release and its restore are one trace', async () => {
   void meet(stack.proxy, REQUESTS.uploadUrl, { kind: 'answer', status: 503, body }, 2);
   const { code, text } = await project.ran('release', 'staging');
   expect(code, text).toBe(2);
-  const spans = await traceOf('release-2');
-  expectOneTree(spans);
+  const spans = await treeOf('release-2');
   expect(named(spans, 'release staging')[0]).toMatchObject({
     isError: true,
     attributes: { 'slipway.outcome': 'rolled_back' },
   });
-  expect(named(spans, 'uploadArtifact').map(({ isError }) => isError)).toEqual([true, true, false]);
+  const uploads = named(spans, 'uploadArtifact').map(({ isError }) => isError);
+  // A busy machine may end a try before it has sent its request.
+  expect(uploads.length).toBeGreaterThanOrEqual(3);
+  expect(uploads).toEqual([...uploads.slice(1).map(() => true), false]);
   const [redeploy] = named(spans, 'redeployRevision');
   expect(redeploy?.attributes['slipway.step']).toBe('redeploy');
   expect(named(spans, 'runCheck').length).toBeGreaterThan(1);
@@ -157,6 +163,10 @@ it('a trace continues after its worker was killed', async () => {
   const met = meet(stack.proxy, REQUESTS.run, { kind: 'hold', until }, 1);
   const released = project.run('release', 'staging');
   await met;
+  // A killed worker loses the spans that it has not sent yet.
+  const isPatch = ({ name, attributes }: ReceivedSpan): boolean =>
+    name === 'patchDeployment' && attributes['slipway.release'] === 'release-3';
+  await eventually(() => expect(receiver.spans.some(isPatch)).toBe(true));
   await stack.worker.kill();
   workerLogs = stack.worker.stderr;
   await stack.startWorker();

@@ -19,15 +19,13 @@ const SETTINGS: JudgeSettings = {
   concurrency: 16,
   warmUpRuns: 2,
   repetitions: 1,
-  patienceMs: 2_000,
+  patienceMs: 30_000,
   seed: 7,
   policy: DEFAULT_POLICY,
 };
 /** The runs of each side: enough for a rate without failures to pass. */
 const RUNS = 120;
 const INPUTS: readonly Input[] = Array.from({ length: RUNS }, (_, index) => ({ input: { number: index } }));
-const TAKES_MS = 50;
-
 /** A busy machine delays sleeps by less than this. */
 const COARSE = { ...DEFAULT_POLICY, smallestEffects: { success: 0.03, firstToken: 0.5, latency: 0.5 } };
 
@@ -73,7 +71,8 @@ function startAgents(baseline?: Behavior, candidate?: Behavior): Promise<[Agent,
 
 describe('a judgement', () => {
   it('passes two equal agents', async () => {
-    const agents = await startAgents({ takesMs: () => TAKES_MS }, { takesMs: () => TAKES_MS });
+    // Long enough for a busy machine's delays to be small beside it.
+    const agents = await startAgents({ takesMs: () => 250 }, { takesMs: () => 250 });
     const report = await judge(agents, { policy: COARSE });
     expect(report.verdict).toBe('passed');
     expect(report.sides.baseline.runs).toBe(RUNS);

@@ -11,6 +11,9 @@ const PLANE = 'http://plane.example';
 const ANSWER_MS = 2;
 const MINUTE = 60_000;
 
+// Minutes with 10,000 revisions are seconds of computing, and more on a busy machine.
+vi.setConfig({ testTimeout: 240_000 });
+
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
 });

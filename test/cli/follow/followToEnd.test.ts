@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { followPromotion } from '../../../src/cli/follow/followPromotion.ts';
 import { followToEnd } from '../../../src/cli/follow/followToEnd.ts';
@@ -114,11 +114,16 @@ it('a followed promotion says that no worker can continue its release, whose ver
   };
   const stranded = answeringTemporal({ workflow: { getHandle: (id: string) => handles[id] } });
   const shown = testOutput({ json: true });
-  await followPromotion(shown, stranded, { ...promotion, timeoutMs: 1_000 }, signal);
+  const stopping = new AbortController();
+  const following = followPromotion(shown, stranded, promotion, stopping.signal);
   const says = expect.stringContaining('no worker of version v9 polls the task queue "slipway"') as string;
-  expect(shown.events).toContainEqual(
-    expect.objectContaining({ event: 'under_way', call: expect.objectContaining({ says }) as object }),
+  const call = expect.objectContaining({ says }) as object;
+  await vi.waitFor(
+    () => expect(shown.events).toContainEqual(expect.objectContaining({ event: 'under_way', call })),
+    20_000,
   );
+  stopping.abort();
+  await following;
 });
 
 /** A Temporal with one promotion, whose workflow no worker answers for. */
@@ -147,11 +152,14 @@ it.each([
   ['Temporal', unreachable],
 ])('a promotion is followed on, as a release is, while %s does not answer', async (who, silent) => {
   const output = testOutput();
-  const asked = { ...promotion, timeoutMs: 3_500 };
-  expect(await followPromotion(output, silent, asked, signal)).toMatchObject({ exitCode: 5 });
+  const stopping = new AbortController();
+  const following = followPromotion(output, silent, promotion, stopping.signal);
+  await vi.waitFor(() => expect(output.said).not.toEqual([]), 20_000);
   expect(output.said[0]).toMatch(
-    new RegExp(`… ${who} has not answered for 3(\\.\\d)?s; still trying \\(the promotion continues\\)$`),
+    new RegExp(`… ${who} has not answered for \\d(\\.\\d)?s; still trying \\(the promotion continues\\)$`),
   );
+  stopping.abort();
+  expect(await following).toMatchObject({ exitCode: 5 });
 });
 
 it('a silence begins with the question that is not answered, which may take seconds to fail', async () => {
@@ -176,8 +184,8 @@ it.each([
   ],
   ['that was terminated', 'SLIPWAY_OUTCOME_UNKNOWN', 'TERMINATED', /its workflow is terminated$/],
 ])('a promotion %s is not followed any longer', async (_, code, status, message) => {
-  const asked = { ...promotion, timeoutMs: 5_000 };
-  await expect(followPromotion(output, temporalWith(status, 3), asked, signal)).rejects.toMatchObject({
+  const following = followPromotion(output, temporalWith(status, 3), promotion, signal);
+  await expect(following).rejects.toMatchObject({
     code,
     exitCode: 3,
     message: expect.stringMatching(message) as string,

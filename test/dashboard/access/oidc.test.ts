@@ -128,8 +128,11 @@ describe('signing in with OIDC', () => {
   });
 
   it('ends a live stream with the session', async () => {
-    await start({}, { ttl: { IdToken: 1 } });
+    const begun = Math.floor(Date.now() / 1_000) * 1_000;
+    await start({}, { ttl: { IdToken: 60 } });
     const browser = await signedIn(page, 'ada');
+    // The token counts whole seconds, from the sign-in.
+    vi.useFakeTimers({ toFake: ['Date'], now: begun + 59_500 });
     const { status, text } = await browser.open(`${page.url}/live`);
     expect([status, text]).toEqual([200, expect.stringMatching(/^retry: 1000\n/u)]);
   });

@@ -25,6 +25,9 @@ export const LOOKS: readonly (Look & { readonly name: string })[] = [1440, 360].
   { width, dark: true, name: `${width}-dark` },
 ]);
 
+/** How long a page is waited for, in milliseconds. Playwright's default, 30 s, is too short on a busy machine. */
+export const WAITS_MS = 120_000;
+
 const GRACE: SignIn = { way: 'none', user: 'grace' };
 /** Where to save screenshots. Absent: none are saved. */
 const SCREENSHOTS = process.env['SLIPWAY_SCREENSHOTS'];
@@ -79,6 +82,7 @@ export class DashboardUnderTest {
       timezoneId: 'UTC',
       locale: 'en-US',
     });
+    context.setDefaultTimeout(WAITS_MS);
     const page = await context.newPage();
     await page.goto(this.url + path);
     return page;

@@ -14,7 +14,7 @@ import { closeServer, listen } from '../../support/listen.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
 import { bundlePageFiles } from '../testDashboard.ts';
 import { judgedReport, someTrials } from '../promotions/judgedReport.ts';
-import { expectFits, LOOKS } from './dashboardUnderTest.ts';
+import { expectFits, LOOKS, WAITS_MS } from './dashboardUnderTest.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   const folder = useFolder();
@@ -47,6 +47,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
           viewport: { width, height: 900 },
           colorScheme: dark ? 'dark' : 'light',
         });
+        context.setDefaultTimeout(WAITS_MS);
         const page = await context.newPage();
         const refused: string[] = [];
         page.on('console', (message) => refused.push(message.text()));

@@ -215,7 +215,10 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     const { preview, world } = newPreview();
     await preview.release('a');
     // Of each attempt that begins before the push arrives.
-    world.next('deleteDeployment', ...Array.from({ length: 6 }, () => refused('SLIPWAY_UNAUTHORIZED', 403)));
+    world.next(
+      'deleteDeployment',
+      ...Array.from({ length: 1_000 }, () => refused('SLIPWAY_UNAUTHORIZED', 403)),
+    );
     await preview.remove('closed');
     await preview.stateOnce(({ removal }) => (removal?.attempts ?? 0) > 0);
     await preview.push('b');
