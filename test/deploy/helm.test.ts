@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { Ajv } from 'ajv';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 
 import { commandLineProblem } from '../docs/commandLine.ts';
@@ -21,6 +21,7 @@ interface Container {
   readonly image: string;
   readonly args: readonly string[];
   readonly workingDir?: string;
+  readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
   readonly env: readonly { readonly name: string; readonly value?: string }[];
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
@@ -80,6 +81,9 @@ function deployment(part: string): Manifest {
   if (found === undefined) throw new Error(`no Deployment of the ${part}`);
   return found;
 }
+
+// Helm renders the chart several times in some tests.
+vi.setConfig({ testTimeout: 120_000 });
 
 describe('the Helm chart', () => {
   it('has the version of the command', () => {
@@ -161,6 +165,14 @@ describe.skipIf(!hasHelm)('the rendered chart', () => {
     const [budget] = ofKind(manifests, 'PodDisruptionBudget');
     expect(budget?.spec).toMatchObject({ maxUnavailable: 1, selector: worker?.spec.selector });
   });
+
+  it.each(['codec', 'dashboard', 'hooks'])(
+    'lets %s serve until no node sends it requests any more',
+    (name) => {
+      const [{ lifecycle }] = deployment(name).spec.template.spec.containers;
+      expect(lifecycle?.preStop.exec.command).toEqual(['sleep', '5']);
+    },
+  );
 
   it('binds secrets to origins if they are given, and restarts workers when they change', () => {
     const withOrigin = (host: string) =>

@@ -44,6 +44,12 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end }}
 
+{{- define "slipway.ending" -}}
+# Requests arrive until every node knows that the pod ends.
+lifecycle:
+  preStop: { exec: { command: [sleep, '5'] } }
+{{- end }}
+
 {{- define "slipway.temporal" -}}
 - { name: TEMPORAL_ADDRESS, value: {{ .Values.temporal.address | quote }} }
 - { name: TEMPORAL_NAMESPACE, value: {{ .Values.temporal.namespace | quote }} }
