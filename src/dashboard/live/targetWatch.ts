@@ -22,6 +22,7 @@ import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarg
 import type { FirstReads } from './firstReads.ts';
 import { type GuardOnPage, guardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
+import type { TemporalPulse } from './temporalPulse.ts';
 
 const SPACING_MS = 100;
 /** The longest time between two reads of a target, in milliseconds, even if its history does not grow. */
@@ -43,6 +44,13 @@ export interface ReadContext extends Machine {
   readonly temporal: TemporalConnection;
 }
 
+/** What all watches of a process share. */
+export interface SharedWatches {
+  readonly firstReads: FirstReads;
+  readonly hooks: HookWatches;
+  readonly pulse: TemporalPulse;
+}
+
 /** Watches one target by the histories of its workflow and its running work: each change causes one query. */
 export class TargetWatch {
   #snapshot: TargetSnapshot;
@@ -51,6 +59,8 @@ export class TargetWatch {
   readonly #firstReads: FirstReads;
   readonly #hooks: HookWatches;
   readonly #stopping = new AbortController();
+  /** Ends the wait for news. */
+  #waiting = new AbortController();
   readonly #deploymentIsDue = atMostEvery(DEPLOYMENT_EVERY_MS);
   /** One after the other, so that an answer never replaces a newer one. */
   readonly #deploymentReads = pLimit(1);
@@ -62,14 +72,18 @@ export class TargetWatch {
     context: ReadContext,
     target: Pick<TargetSnapshot, 'workflowId' | 'name'>,
     onChange: (snapshot: TargetSnapshot) => void,
-    firstReads: FirstReads,
-    hooks: HookWatches,
+    { firstReads, hooks, pulse }: SharedWatches,
   ) {
     this.#context = context;
     this.#firstReads = firstReads;
     this.#hooks = hooks;
     this.#snapshot = unreadTarget(target);
     this.#onChange = onChange;
+    const endPulse = pulse.follow(({ message, hint }) => {
+      this.#silent(message, hint);
+      this.#waiting.abort();
+    });
+    this.#stopping.signal.addEventListener('abort', endPulse);
     void this.#watchTarget();
   }
 
@@ -92,6 +106,8 @@ export class TargetWatch {
     let endHooks: (() => void) | undefined;
     let hasEnded = false;
     while (!signal.aborted) {
+      this.#waiting = new AbortController();
+      const untilSilent = AbortSignal.any([signal, this.#waiting.signal]);
       const answered = await this.#readTarget(hasEnded);
       isRead();
       await this.#firstReads.over();
@@ -99,7 +115,7 @@ export class TargetWatch {
       seeGuard(this.#snapshot.view?.state.guard);
       if (answered) {
         const hadEnded = hasEnded;
-        hasEnded = await news.wait(TARGET_WAIT_MS, signal);
+        hasEnded = await news.wait(TARGET_WAIT_MS, untilSilent);
         // A run that continued as new has a successor, which does not end at once.
         if (hadEnded && hasEnded) await pause(ENDED_PAUSE_MS, signal);
       } else await pause(SILENT_PAUSE_MS, signal);

@@ -6,7 +6,8 @@ import type { Viewer } from '../access/session.ts';
 import { FirstReads } from './firstReads.ts';
 import { HookWatches } from './hookWatches.ts';
 import type { Fragments, LivePage } from './liveRooms.ts';
-import { type ReadContext, type TargetSnapshot, TargetWatch } from './targetWatch.ts';
+import { type ReadContext, type SharedWatches, type TargetSnapshot, TargetWatch } from './targetWatch.ts';
+import { TemporalPulse } from './temporalPulse.ts';
 
 /** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
 const KEPT_MS = 5 * 60_000;
@@ -30,13 +31,17 @@ export class TargetWatches {
   readonly #watched = new Map<string, Watched>();
   readonly #firstReads = new FirstReads();
   readonly #context: ReadContext;
-  readonly #hooks: HookWatches;
+  readonly #shared: SharedWatches;
   #last: readonly ListedTarget[] | undefined;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
     this.#context = context;
-    this.#hooks = new HookWatches(context.temporal);
+    this.#shared = {
+      firstReads: this.#firstReads,
+      hooks: new HookWatches(context.temporal),
+      pulse: new TemporalPulse(context.temporal),
+    };
   }
 
   /**
@@ -136,7 +141,7 @@ export class TargetWatches {
     const tell = (): void => {
       for (const listener of listeners) listener();
     };
-    const watch = new TargetWatch(this.#context, target, tell, this.#firstReads, this.#hooks);
+    const watch = new TargetWatch(this.#context, target, tell, this.#shared);
     const watched: Watched = { watch, listeners, ending: undefined };
     this.#watched.set(target.workflowId, watched);
     return watched;

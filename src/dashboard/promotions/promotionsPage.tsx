@@ -142,6 +142,9 @@ function Node({
           {serves.verified === true && <Verified verified />}
         </p>
       )}
+      {serves !== null && snapshot?.silence && (
+        <p class="condition small">It does not answer: this is its last known state.</p>
+      )}
     </div>
   );
 }

@@ -22,6 +22,7 @@ import {
   TemporalLink,
   Verified,
 } from '../page/marks.tsx';
+import { Silence } from '../targets/targetParts.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
 import { SaidByPeople, TimeBar, Timeline } from './timeline.tsx';
@@ -58,6 +59,7 @@ export function Story(props: StoryProps) {
         </section>
       )}
       <Wait progress={progress} viewer={viewer} />
+      {result === null && snapshot.silence && <Silence silence={snapshot.silence} wasRead />}
       <StoryActions found={found} targetId={snapshot.workflowId} viewer={viewer} />
       <ReleaseFacts story={story} />
       <section>

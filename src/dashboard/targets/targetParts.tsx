@@ -223,7 +223,7 @@ interface SilenceProps {
   readonly wasRead?: boolean;
 }
 
-function Silence({ silence: { why, hint, since }, wasRead = false }: SilenceProps) {
+export function Silence({ silence: { why, hint, since }, wasRead = false }: SilenceProps) {
   return (
     <section class="notice warn">
       <h3>The target does not answer</h3>

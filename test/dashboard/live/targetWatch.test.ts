@@ -7,6 +7,7 @@ import { expect, it, vi } from 'vitest';
 import { FirstReads } from '../../../src/dashboard/live/firstReads.ts';
 import type { HookWatches } from '../../../src/dashboard/live/hookWatches.ts';
 import { TargetWatch } from '../../../src/dashboard/live/targetWatch.ts';
+import { TemporalPulse } from '../../../src/dashboard/live/temporalPulse.ts';
 import { servingOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from '../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
-import { answeringTemporal, pinnedTo } from '../../temporal/client/answeringTemporal.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../../temporal/client/answeringTemporal.ts';
 import { result, runs, seasoned } from '../../domain/target/targets.ts';
 
 it('a terminated target is read every few seconds, and shows the end of the release that ran', async () => {
@@ -103,13 +104,35 @@ it('what serves is read again whenever it may have changed, even soon after the 
   watch.stop();
 });
 
+it('a Temporal that hangs is noticed within seconds, keeps the last state, and is read again when it answers', async () => {
+  let hangs = false;
+  const answer = async <T>(value: T): Promise<T> => {
+    await sleep(10);
+    if (hangs) throw grpcError('DEADLINE_EXCEEDED');
+    return value;
+  };
+  const temporal = answeringTemporal({
+    getSystemInfo: () => answer({}),
+    workflow: { getHandle: () => ({ query: () => answer({ state: seasoned(), running: null }) }) },
+    // Held open until there is an event: for a minute.
+    workflowService: { getWorkflowExecutionHistory: () => new Promise(() => undefined) },
+  });
+  const watch = watchOf(temporal);
+  await vi.waitFor(() => expect(watch.snapshot.view).toBeDefined(), 10_000);
+  hangs = true;
+  await vi.waitFor(() => expect(watch.snapshot.silence?.why).toContain('does not answer'), 10_000);
+  expect(watch.snapshot.view?.state).toEqual(seasoned());
+  hangs = false;
+  await vi.waitFor(() => expect(watch.snapshot.silence).toBeUndefined(), 10_000);
+  watch.stop();
+});
+
 function watchOf(temporal: TemporalConnection, environment: Readonly<Record<string, string>> = {}) {
   const hooks = { follow: () => () => undefined } as unknown as HookWatches;
   return new TargetWatch(
     { temporal, home: join(tmpdir(), 'slipway-no-such-home'), environment },
     { workflowId: 'target:x', name: 'x' },
     () => undefined,
-    new FirstReads(),
-    hooks,
+    { firstReads: new FirstReads(), hooks, pulse: new TemporalPulse(temporal) },
   );
 }

@@ -8,7 +8,7 @@ import type { PromotionRequest } from '../../../src/domain/promotion/promotion.t
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { keyMissing } from '../../../src/temporal/codec/payloadCipher.ts';
-import { NOW, request } from '../../domain/target/targets.ts';
+import { NOW, request, seasoned } from '../../domain/target/targets.ts';
 
 const { target: to } = request('a');
 const from = { ...to, name: 'canary', deployment: 'canary' };
@@ -18,6 +18,17 @@ it('a target that does not answer is not said to serve nothing', () => {
   const silence = { why: 'no worker answers', hint: undefined, since: 0 };
   expect(flow({ ...canary, silence })).toContain('>does not answer<');
   expect(flow({ ...canary, view: { state: EMPTY_TARGET, running: null } })).toContain('>nothing serves<');
+});
+
+it('what serves on a target that no longer answers is marked as its last known state', () => {
+  const canary = unreadTarget({ workflowId: targetWorkflowId(from), name: 'canary' });
+  const answering = {
+    ...canary,
+    view: { state: seasoned({ activeRevisionId: 'revision-1' }), running: null },
+  };
+  const silence = { why: 'Temporal does not answer', hint: undefined, since: 0 };
+  expect(flow(answering)).not.toContain('last known state');
+  expect(flow({ ...answering, silence })).toContain('this is its last known state');
 });
 
 it('the page of a promotion says who asked for it, from where, and why', () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 import { status } from '@grpc/grpc-js';
 
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
@@ -5,6 +7,7 @@ import type { TemporalConnection } from '../../../src/temporal/client/connection
 /** A Temporal that answers, and has a polling worker. The test sets the answers of its workflows and schedules. */
 export function answeringTemporal({
   worker = { lastAccessTime: { seconds: Math.floor(Date.now() / 1_000) } },
+  getSystemInfo = () => Promise.resolve({}),
   ...client
 }: {
   readonly workflow: object;
@@ -12,15 +15,18 @@ export function answeringTemporal({
   readonly workflowService?: object;
   readonly schedule?: object;
   readonly worker?: object;
+  readonly getSystemInfo?: () => Promise<object>;
 }): TemporalConnection {
   const withDeadline = (_deadline: number, call: () => unknown) => call();
-  const withAbortSignal = (_signal: AbortSignal, call: () => unknown) => call();
+  const withAbortSignal = (signal: AbortSignal, call: () => unknown) =>
+    Promise.race([call(), once(signal, 'abort').then(() => Promise.reject(grpcError('CANCELLED')))]);
   return {
     client: { withDeadline, withAbortSignal, ...client },
     connection: {
       withDeadline,
       withAbortSignal,
       workflowService: {
+        getSystemInfo,
         pollActivityTaskQueue: () => Promise.reject(new Error('no poll from here')),
         describeTaskQueue: () => Promise.resolve({ pollers: [{ identity: 'worker', ...worker }] }),
       },
