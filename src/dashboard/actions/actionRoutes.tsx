@@ -129,7 +129,8 @@ async function readSent(c: Context): Promise<Sent> {
 }
 
 function requireReason(given: string | undefined): string {
-  const reason = given?.trim() ?? '';
+  // A browser sends a line break as two characters, and counts it as one.
+  const reason = given?.replaceAll('\r\n', '\n').trim() ?? '';
   if (reason !== '' && reason.length <= REASON_MAX_CHARACTERS) return reason;
   const message =
     reason === '' ? 'a reason is missing' : `the reason is longer than ${REASON_MAX_CHARACTERS} characters`;

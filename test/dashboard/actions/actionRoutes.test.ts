@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 
 import { newSession, type PageEnv } from '../../../src/dashboard/access/session.ts';
+import { REASON_MAX_CHARACTERS } from '../../../src/dashboard/actions/actionPage.tsx';
 import { actionRoutes } from '../../../src/dashboard/actions/actionRoutes.tsx';
 import type { PageContext } from '../../../src/dashboard/pageContext.ts';
 import { grpcError } from '../../temporal/client/answeringTemporal.ts';
@@ -32,6 +33,20 @@ it('an action whose answer is lost may still happen: its form says so, and repea
   expect(text).toContain('may still happen');
   expect(text).toContain('it is good');
   expect(hiddenFields(text)).toEqual(shown);
+});
+
+it('accepts a reason with line breaks that is as long as its field allows', async () => {
+  let sent = 0;
+  const context = waitingPromotion('run-1', () => Promise.resolve({ note: `sent ${(sent += 1)}` }));
+  const page = pageOf(context);
+  const address = '/promotions/promotion%3Ax%3Anightly/approve';
+  const shown = hiddenFields(await (await page.request(address)).text());
+  const reason = ['a'.repeat(REASON_MAX_CHARACTERS / 2 - 1), 'b'.repeat(REASON_MAX_CHARACTERS / 2)].join(
+    '\r\n',
+  );
+  const body = new URLSearchParams({ ...shown, reason });
+  const pressed = await page.request(address, { method: 'POST', body });
+  expect([pressed.status, sent]).toEqual([303, 1]);
 });
 
 /** The pages of actions, for a person who has signed in. */
