@@ -114,7 +114,7 @@ export class LiveRooms {
     room.readers.add(reader);
     this.#openPages += 1;
     reader.send(encoder.encode(versionEvent(this.#version)));
-    reader.send(eventOf(room.sent));
+    reader.send(encoder.encode(fragmentsEvent(room.sent) + orderEvent(room.sent)));
     return streamOf(reader.body);
   }
 
@@ -181,14 +181,20 @@ function sendChanged(room: Room, fragments: Fragments): void {
   const before = room.sent;
   room.sent = new Map(Object.entries(fragments).map(([id, element]) => [id, renderText(element)]));
   const changed = new Map([...room.sent].filter(([id, html]) => before.get(id) !== html));
-  if (changed.size === 0) return;
-  const event = eventOf(changed);
+  const isInOrder = orderEvent(before) === orderEvent(room.sent);
+  const news = `${changed.size === 0 ? '' : fragmentsEvent(changed)}${isInOrder ? '' : orderEvent(room.sent)}`;
+  if (news === '') return;
+  const event = encoder.encode(news);
   for (const reader of [...room.readers]) {
     if (!reader.send(event)) reader.close();
   }
 }
 
-function eventOf(fragments: Room['sent']): Uint8Array {
-  const data = JSON.stringify(Object.fromEntries(fragments));
-  return encoder.encode(`event: fragments\ndata: ${data}\n\n`);
+function fragmentsEvent(fragments: Room['sent']): string {
+  return `event: fragments\ndata: ${JSON.stringify(Object.fromEntries(fragments))}\n\n`;
+}
+
+/** The ids of all parts, as they follow each other on the page. */
+function orderEvent(fragments: Room['sent']): string {
+  return `event: order\ndata: ${JSON.stringify([...fragments.keys()])}\n\n`;
 }

@@ -200,8 +200,10 @@ export async function liveTargets(
       };
       const lookForNew = async (): Promise<void> => {
         const listed = (await list?.()) ?? shown;
-        if (listed.every(({ workflowId }) => ends.has(workflowId))) return;
-        shown = listed;
+        const added = listed.filter(({ workflowId }) => !ends.has(workflowId));
+        if (added.length === 0) return;
+        // Temporal's list may lack a target for a moment, while it continues as new.
+        shown = [...shown, ...added];
         follow();
         changed();
       };

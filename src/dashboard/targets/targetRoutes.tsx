@@ -76,7 +76,6 @@ interface TargetsProps {
 }
 
 export function Targets({ snapshots, viewer, now }: TargetsProps) {
-  const byName = [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
   return (
     <>
       <h1>Targets</h1>
@@ -87,7 +86,7 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
             No target runs in this namespace. In an agent’s folder, <code>slipway release</code> starts one.
           </p>
         )}
-        {byName.map((snapshot) => (
+        {byName(snapshots).map((snapshot) => (
           <TargetCard snapshot={snapshot} viewer={viewer} now={now} />
         ))}
       </div>
@@ -95,15 +94,19 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
   );
 }
 
-/** The parts of the page that change. The script appends the card of a new target to the others. */
+/** The parts of the page that change. The script adds the card of a new target to the others, in this order. */
 function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
-  const cards = snapshots.map((snapshot) => {
+  const cards = byName(snapshots).map((snapshot) => {
     return [
       cardId(snapshot.workflowId),
       <TargetCard snapshot={snapshot} viewer={viewer} now={now} />,
     ] as const;
   });
   return { summary: <Summary snapshots={snapshots} now={now} />, ...Object.fromEntries(cards) };
+}
+
+function byName(snapshots: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
+  return [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
 }
 
 function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {

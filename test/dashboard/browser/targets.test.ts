@@ -1,16 +1,17 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { releaseAddress } from '../../../src/domain/dashboard/addresses.ts';
 import { holdUpdate } from '../../../src/messages/target.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
-import { expectFits, LOOKS } from './dashboardUnderTest.ts';
+import { expectFits, LOOKS, WAITS_MS } from './dashboardUnderTest.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   const WIDE = { width: 1440 };
+  const ALONE = { concurrent: false };
 
   const stage = useStage();
 
@@ -101,6 +102,24 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await page.context().close();
   });
 
+  it('a target that appears stands in its order without a reload, and the focus stays', ALONE, async () => {
+    const { harness, dashboard } = stage();
+    const zulu = harness.newTarget();
+    await zulu.release(named(zulu, 'zulu', 'a'));
+    const page = await dashboard.page('/', WIDE);
+    const link = page.getByRole('article', { name: 'zulu' }).getByRole('link', { name: 'zulu' });
+    await link.focus();
+    const alfa = harness.newTarget();
+    await alfa.release(named(alfa, 'alfa', 'a'));
+    await page.getByRole('article', { name: 'alfa' }).waitFor();
+    await vi.waitFor(async () => {
+      const names = await page.locator('#targets h2').allTextContents();
+      expect(names.indexOf('alfa')).toBeLessThan(names.indexOf('zulu'));
+    }, WAITS_MS);
+    expect(await focused(page)).toBe('zulu');
+    await page.context().close();
+  });
+
   it('shows everything without a script', async () => {
     const { harness, dashboard } = stage();
     const target = harness.newTarget();
@@ -114,7 +133,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await page.context().close();
   });
 
-  it('an open page continues after the server restarts', { concurrent: false }, async () => {
+  it('an open page continues after the server restarts', ALONE, async () => {
     const { harness, dashboard } = stage();
     const target = harness.newTarget();
     await target.release(named(target, 'restarted', 'a'));

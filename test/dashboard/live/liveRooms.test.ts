@@ -61,6 +61,25 @@ it('starts with every part, then sends only changed ones, rendered once for two 
   expect(rendered).toHaveLength(2);
 });
 
+it('sends the order of the parts at first, and again when a part is added', async () => {
+  let names = ['a', 'c'];
+  let changed = (): void => undefined;
+  const page: LivePage = {
+    fragments: () => Object.fromEntries(names.map((name) => [name, raw(`<p id="${name}"></p>`)])),
+    subscribe: (listener) => {
+      changed = listener;
+      return () => undefined;
+    },
+  };
+  const response = await new LiveRooms('v1').open('/', as(ADA), () => Promise.resolve(page));
+  expect(await readUntil(response, 'event: order')).toContain('event: order\ndata: ["a","c"]\n\n');
+  names = ['a', 'b', 'c'];
+  changed();
+  const news = await readUntil(response, 'event: order');
+  expect(news).toContain('event: order\ndata: ["a","b","c"]\n\n');
+  expect(news).not.toContain('id=\\"a\\"');
+});
+
 it('renders rapid changes once', async () => {
   const { page, rendered, change } = scriptedPage();
   const response = await new LiveRooms('v1').open('/', as(ADA), () => Promise.resolve(page));

@@ -41,6 +41,7 @@ function followLive(): void {
       showTimes();
       document.dispatchEvent(new Event('slipway:changed'));
     });
+    source.addEventListener('order', ({ data }) => arrange(JSON.parse(String(data)) as string[]));
   };
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) source?.close();
@@ -77,6 +78,22 @@ function replace(id: string, html: string): void {
   old.replaceWith(fresh);
   for (const [twin, left, top] of scrolled) twin?.scrollTo(left, top);
   focused?.focus({ preventScroll: true });
+}
+
+/** Puts the parts of a list that grows into the server's order. */
+function arrange(ids: readonly string[]): void {
+  const list = document.querySelector('[data-grows]');
+  if (list === null) return;
+  const { activeElement } = document;
+  let next = list.querySelector(':scope > [id]');
+  for (const id of ids) {
+    const part = document.getElementById(id);
+    if (part?.parentElement !== list) continue;
+    if (part === next) next = part.nextElementSibling;
+    else list.insertBefore(part, next);
+  }
+  // An element that was moved has lost the focus.
+  if (activeElement instanceof HTMLElement) activeElement.focus({ preventScroll: true });
 }
 
 /** What stands for an element in the new part: the one with its id, else with its link, else of its kind and label. */
