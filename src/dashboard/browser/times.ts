@@ -7,8 +7,13 @@ const UNITS = [
 const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
 
+const [loaded] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+/** How far the server's clock is ahead of this one, in milliseconds: this one may be off. */
+const AHEAD_MS =
+  Number(document.body.dataset['now']) + performance.now() - (loaded?.responseStart ?? 0) - Date.now();
+
 export function showTimes(): void {
-  const now = Date.now();
+  const now = Date.now() + AHEAD_MS;
   showSoaks(now);
   for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-tells]')) {
     const at = Date.parse(time.dateTime);

@@ -79,7 +79,7 @@ function Layout({ title, files, viewer, part, live, isWhole = true, charts = fal
           </noscript>
         )}
       </head>
-      <body data-live={live} data-version={files.version}>
+      <body data-live={live} data-version={files.version} data-now={Date.now()}>
         <a class="skip" href="#content">
           Skip to content
         </a>

@@ -120,6 +120,21 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await page.context().close();
   });
 
+  it('counts times by the server’s clock if that of the browser is wrong', ALONE, async () => {
+    const { harness, dashboard } = stage();
+    const target = harness.newTarget();
+    await target.release(named(target, 'timed', 'a'));
+    const page = await dashboard.page(`/targets/${encodeURIComponent(target.workflowId)}`, WIDE);
+    await page.addInitScript('const now = Date.now; Date.now = () => now() + 7_200_000;');
+    await page.reload();
+    const ended = page.locator('#past time').first();
+    await vi.waitFor(
+      async () => expect(await ended.textContent()).toMatch(/^now$|seconds? ago|minutes? ago/),
+      WAITS_MS,
+    );
+    await page.context().close();
+  });
+
   it('shows everything without a script', async () => {
     const { harness, dashboard } = stage();
     const target = harness.newTarget();
