@@ -135,6 +135,25 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await page.context().close();
   });
 
+  it('prints whole texts and tables, without buttons', ALONE, async () => {
+    const { harness, dashboard } = stage();
+    const target = harness.newTarget();
+    await target.release(named(target, 'printed', 'a'));
+    for (const path of [
+      releaseAddress(target.workflowId, 'release-1'),
+      `/targets/${encodeURIComponent(target.workflowId)}`,
+    ]) {
+      const page = await dashboard.page(path, WIDE);
+      await page.emulateMedia({ media: 'print' });
+      const cut = `[...document.querySelectorAll('pre, .scroll')].map((part) => getComputedStyle(part)).filter(({ overflowX, overflowY, maxHeight }) =>
+        overflowX !== 'visible' || overflowY !== 'visible' || maxHeight !== 'none').length`;
+      expect(await page.evaluate(cut)).toBe(0);
+      expect(await page.locator('pre, .scroll').count()).toBeGreaterThan(0);
+      expect(await page.locator('.actions:visible, .top nav:visible').count()).toBe(0);
+      await page.context().close();
+    }
+  });
+
   it('shows everything without a script', async () => {
     const { harness, dashboard } = stage();
     const target = harness.newTarget();
