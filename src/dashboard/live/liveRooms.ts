@@ -14,7 +14,7 @@ export interface LivePage {
   readonly subscribe: (changed: () => void) => () => void;
 }
 
-/** How often a comment is sent that keeps proxies from closing a silent connection, in milliseconds. */
+/** How often something is sent, in milliseconds: a proxy closes a silent connection, and the page takes it for dead. */
 const PING_MS = 15_000;
 /** A reader that is this many bytes behind is disconnected. The browser reconnects and gets the whole page. */
 const UNREAD_MAX_BYTES = 1_000_000;
@@ -23,7 +23,7 @@ const UNREAD_MAX_BYTES = 1_000_000;
 const RENDER_EVERY_MS = 100;
 
 const encoder = new TextEncoder();
-const PING = encoder.encode(':\n\n');
+const PING = encoder.encode('event: ping\ndata: 0\n\n');
 
 class Reader {
   readonly body: ReadableStream<Uint8Array>;

@@ -1,3 +1,5 @@
+import { connect, createServer, type Socket } from 'node:net';
+
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 
@@ -6,6 +8,7 @@ import { holdUpdate } from '../../../src/messages/target.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
+import { listen } from '../../support/listen.ts';
 import { expectFits, LOOKS, WAITS_MS } from './dashboardUnderTest.ts';
 import { useStage } from './stage.ts';
 
@@ -154,6 +157,23 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     }
   });
 
+  it('connects again if its connection falls silent, as after sleep', ALONE, async () => {
+    const { harness, dashboard } = stage();
+    const target = harness.newTarget();
+    await target.release(named(target, 'asleep', 'a'));
+    const proxy = await openSilentProxy(new URL(dashboard.url).port);
+    const page = await dashboard.page('/', WIDE);
+    await page.clock.install();
+    await page.goto(proxy.url);
+    await page.getByRole('article', { name: 'asleep' }).getByText('serving', { exact: true }).waitFor();
+    const before = proxy.opened();
+    proxy.silence();
+    await page.clock.fastForward(60_000);
+    await vi.waitFor(() => expect(proxy.opened()).toBeGreaterThan(before), WAITS_MS);
+    await page.context().close();
+    await proxy.close();
+  });
+
   it('shows everything without a script', async () => {
     const { harness, dashboard } = stage();
     const target = harness.newTarget();
@@ -187,3 +207,37 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     return page.evaluate('document.activeElement?.textContent?.trim() ?? ""');
   }
 });
+
+/** A proxy whose streams can fall silent: they stay open, and nothing comes through. */
+async function openSilentProxy(port: string) {
+  const streams = new Map<Socket, { readonly page: Socket; isLive: boolean }>();
+  let opened = 0;
+  const server = createServer((browser) => {
+    const stream = { page: connect(Number(port), '127.0.0.1'), isLive: false };
+    streams.set(browser, stream);
+    for (const socket of [browser, stream.page]) socket.on('error', () => undefined);
+    browser.on('data', (chunk) => {
+      stream.isLive = chunk.includes('GET /live/');
+      if (stream.isLive) opened += 1;
+    });
+    browser.pipe(stream.page).pipe(browser);
+  });
+  const url = await listen(server);
+  return {
+    url,
+    opened: () => opened,
+    silence: () => {
+      for (const [browser, { page, isLive }] of streams) {
+        if (isLive) page.unpipe(browser);
+        else browser.destroy();
+      }
+    },
+    close: async () => {
+      for (const [browser, { page }] of streams) {
+        browser.destroy();
+        page.destroy();
+      }
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

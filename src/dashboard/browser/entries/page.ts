@@ -1,7 +1,12 @@
 import { keepTimes, showTimes } from '../times.ts';
 
-/** How long the server may be silent before the page says so, in milliseconds. A restart takes less. */
+/** How long the page may be without a connection before it says so, in milliseconds. A restart takes less. */
 const SILENCE_TOLD_AFTER_MS = 3_000;
+/**
+ * How long a connection may be silent, in milliseconds: the server sends something every 15 s. After sleep, or behind a proxy,
+ * a browser may not notice that the other end is gone.
+ */
+const DEAD_AFTER_MS = 40_000;
 
 keepTimes();
 followLive();
@@ -14,20 +19,34 @@ function followLive(): void {
   if (live === undefined) return;
   let source: EventSource | undefined;
   let silence: number | undefined;
+  let dead: number | undefined;
   const tell = (silent: boolean): void => {
     const line = document.getElementById('connection');
     if (line !== null) line.hidden = !silent;
   };
+  const lose = (): void => {
+    silence ??= window.setTimeout(() => tell(true), SILENCE_TOLD_AFTER_MS);
+  };
+  const hear = (): void => {
+    clearTimeout(dead);
+    dead = window.setTimeout(() => {
+      lose();
+      connect();
+    }, DEAD_AFTER_MS);
+  };
   const connect = (): void => {
+    if (document.hidden) return;
     source?.close();
     source = new EventSource(live);
+    hear();
+    for (const name of ['open', 'ping', 'fragments']) source.addEventListener(name, hear);
     source.addEventListener('open', () => {
       clearTimeout(silence);
       silence = undefined;
       tell(false);
     });
     source.addEventListener('error', () => {
-      silence ??= window.setTimeout(() => tell(true), SILENCE_TOLD_AFTER_MS);
+      lose();
       // A browser does not reconnect after a response that is no stream, such as a proxy's error while the server
       // restarts.
       if (source?.readyState === EventSource.CLOSED) window.setTimeout(connect, 1_000);
@@ -44,10 +63,12 @@ function followLive(): void {
     source.addEventListener('order', ({ data }) => arrange(JSON.parse(String(data)) as string[]));
   };
   document.addEventListener('visibilitychange', () => {
-    if (document.hidden) source?.close();
-    else connect();
+    if (document.hidden) {
+      clearTimeout(dead);
+      source?.close();
+    } else connect();
   });
-  if (!document.hidden) connect();
+  connect();
 }
 
 const shown = new Map<string, string>();
