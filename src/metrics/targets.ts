@@ -30,25 +30,30 @@ export async function observeTargets(
   const report = reportTo(measure);
   const atOnce = pLimit(AT_ONCE);
   let known: ReadonlyMap<string, TargetFigures> = new Map();
+  const look = async (): Promise<void> => {
+    const targets = await listTargets(temporal);
+    const asked = targets.slice(0, TARGETS_MAX);
+    let unanswered = 0;
+    const seen = await atOnce.map(asked, async ({ workflowId }) => {
+      const figures = await figuresOf(ask, workflowId).catch(() => {
+        unanswered += 1;
+        // With 0 instead, the alert on a target that needs a person would end.
+        return known.get(workflowId);
+      });
+      return [workflowId, figures ?? []] as const;
+    });
+    signal.throwIfAborted();
+    known = new Map(seen);
+    ask.keep();
+    measure('slipway_targets', targets.length, {});
+    measure('slipway_unanswered_targets', unanswered, {});
+    report([...known.values()].flat());
+    measure('slipway_workers', (await pollingWorkers(temporal)).length, {});
+  };
   while (!signal.aborted) {
     try {
-      const targets = await listTargets(temporal);
-      const asked = targets.slice(0, TARGETS_MAX);
-      let unanswered = 0;
-      const seen = await atOnce.map(asked, async ({ workflowId }) => {
-        const figures = await figuresOf(ask, workflowId).catch(() => {
-          unanswered += 1;
-          // With 0 instead, the alert on a target that needs a person would end.
-          return known.get(workflowId);
-        });
-        return [workflowId, figures ?? []] as const;
-      });
-      known = new Map(seen);
-      ask.keep();
-      measure('slipway_targets', targets.length, {});
-      measure('slipway_unanswered_targets', unanswered, {});
-      report([...known.values()].flat());
-      measure('slipway_workers', (await pollingWorkers(temporal)).length, {});
+      // Each round gets its own signal, because the SDK never removes its listeners. A worker that ends waits for no answer.
+      await temporal.client.withAbortSignal(AbortSignal.any([signal]), look);
     } catch {
       // Temporal cannot be reached: the SDK's own metrics count its failures. The next round tries again.
     }

@@ -98,6 +98,16 @@ function observing() {
 }
 
 describe('the reader of targets', () => {
+  it('ends at once, although Temporal does not answer', async () => {
+    const ending = new AbortController();
+    const list = async function* () {
+      setImmediate(() => ending.abort());
+      yield await new Promise(() => undefined);
+    };
+    const temporal = answeringTemporal({ workflow: { list } });
+    await observeTargets(temporal, () => undefined, { signal: ending.signal });
+  });
+
   it('queries a target again only if its history has grown, and clears finished values', async () => {
     const { target, kept, queries, look, end } = observing();
     await look();
