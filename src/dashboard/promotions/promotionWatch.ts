@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import {
   type ListedPromotions,
@@ -10,12 +12,16 @@ const LIST_EVERY_MS = 5_000;
 const SPACING_MS = 200;
 /** How long the list is kept after the last page has closed, in milliseconds. */
 const KEPT_MS = 3_000;
+/** How long a page waits for a new list, in milliseconds, if there was one before. */
+const LIST_WAIT_MS = 1_000;
+const NONE: ListedPromotions = { promotions: [], sealed: new Map() };
 
 /** Watches the promotions of the namespace for all pages that show them, while such pages are open. */
 export class PromotionWatch {
   readonly #temporal: TemporalConnection;
   readonly #listeners = new Set<() => void>();
-  #listed: ListedPromotions = { promotions: [], sealed: new Map() };
+  /** `undefined` until they were listed once. */
+  #last: ListedPromotions | undefined;
   #read: { readonly at: number; readonly done: Promise<void> } | undefined;
   #watching: AbortController | undefined;
   readonly #followed = new Set<string>();
@@ -24,14 +30,22 @@ export class PromotionWatch {
     this.#temporal = temporal;
   }
 
+  /**
+   * The promotions of the namespace. While Temporal does not answer, the last ones: the snapshots of their targets show that it
+   * does not.
+   * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE if it never answered.
+   */
   async promotions(): Promise<ListedPromotions> {
-    if (this.#watching === undefined || this.#read === undefined) await this.#list(KEPT_MS);
-    else await this.#read.done;
-    return this.#listed;
+    const isRead = this.#watching !== undefined && this.#read !== undefined;
+    const done = isRead ? this.#read?.done : this.#list(KEPT_MS);
+    const last = this.#last;
+    if (last === undefined) await done;
+    else await Promise.race([done?.catch(() => last), sleep(LIST_WAIT_MS, last, { ref: false })]);
+    return this.current;
   }
 
   get current(): ListedPromotions {
-    return this.#listed;
+    return this.#last ?? NONE;
   }
 
   /** Calls the listener at each change. @returns a function that unsubscribes. */
@@ -72,7 +86,7 @@ export class PromotionWatch {
   }
 
   #followRunning(signal: AbortSignal): void {
-    for (const { workflowId, view } of this.#listed.promotions) {
+    for (const { workflowId, view } of this.current.promotions) {
       if (view.state === 'running' && !this.#followed.has(workflowId)) void this.#follow(workflowId, signal);
     }
   }
@@ -81,16 +95,16 @@ export class PromotionWatch {
     this.#followed.add(workflowId);
     const news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
     const runs = (): boolean =>
-      this.#listed.promotions.some((each) => each.workflowId === workflowId && each.view.state === 'running');
+      this.current.promotions.some((each) => each.workflowId === workflowId && each.view.state === 'running');
     try {
       while (!signal.aborted && runs()) {
         await news.wait(LIST_EVERY_MS, signal);
-        const schedules = this.#listed.promotions.flatMap(({ schedule }) => schedule ?? []);
+        const schedules = this.current.promotions.flatMap(({ schedule }) => schedule ?? []);
         const fresh = await readPromotion(this.#temporal, workflowId, schedules);
         if (fresh === undefined) return;
         this.#change({
-          ...this.#listed,
-          promotions: this.#listed.promotions.map((each) => (each.workflowId === workflowId ? fresh : each)),
+          ...this.current,
+          promotions: this.current.promotions.map((each) => (each.workflowId === workflowId ? fresh : each)),
         });
       }
     } catch {
@@ -101,8 +115,8 @@ export class PromotionWatch {
   }
 
   #change(listed: ListedPromotions): void {
-    const isSame = shown(listed) === shown(this.#listed);
-    this.#listed = listed;
+    const isSame = shown(listed) === shown(this.current);
+    this.#last = listed;
     if (isSame) return;
     for (const listener of this.#listeners) listener();
   }
