@@ -5,7 +5,8 @@ import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { JudgeReport, Trial } from '../../domain/judge/report.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { ListedPromotion } from '../../temporal/client/promotion/promotionClient.ts';
+import { ID_PREFIXES } from '../../messages/workflowTypes.ts';
+import { type ListedPromotion, readPromotion } from '../../temporal/client/promotion/promotionClient.ts';
 import type { ListedTarget } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
@@ -33,7 +34,11 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     const { promotions, sealed } = await watch.promotions();
     const problem = sealed.get(id);
     if (problem !== undefined) throw problem;
-    return promotions.find(({ workflowId }) => workflowId === id);
+    const listed = promotions.find(({ workflowId }) => workflowId === id);
+    // Temporal lists a new promotion with a delay.
+    return (
+      listed ?? (id.startsWith(ID_PREFIXES.promotion) ? await readPromotion(temporal, id, []) : undefined)
+    );
   };
   const withPromotions = (page: LivePage): LivePage => ({
     fragments: page.fragments,

@@ -1,4 +1,5 @@
 import type { PageContext } from '../../../src/dashboard/pageContext.ts';
+import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
 import { startingProgress } from '../../../src/domain/release/release.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
 import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
@@ -10,12 +11,20 @@ const PROMOTION = {
   from: { ...target, name: 'canary' },
   to: target,
   freezes: [],
+  differences: [],
+  release: { checks: [] },
   soakMs: 0,
 };
+export const PROMOTION_ID = promotionWorkflowId(PROMOTION);
+
+async function* none() {
+  yield* await Promise.resolve([]);
+}
+
 const WAITING = { for: 'approval', since: NOW, until: NOW, note: '' } as const;
 
 /**
- * A page on a Temporal where the given run of a promotion waits for approval.
+ * A page on a Temporal where the given run of a promotion waits for approval, and is not listed yet.
  * @param update - answers the messages to the promotion.
  * @param read - called before each read.
  */
@@ -41,7 +50,8 @@ export function waitingPromotion(
     executeUpdate: update,
   };
   const temporal = answeringTemporal({
-    workflow: { getHandle: () => handle },
+    workflow: { getHandle: () => handle, list: none },
+    schedule: { list: none },
     workflowService: { getWorkflowExecutionHistory: () => answer({ history: { events: [started] } }) },
   });
   return { temporal } as unknown as PageContext;
