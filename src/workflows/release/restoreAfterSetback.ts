@@ -76,7 +76,10 @@ export async function restoreWhatServed(
   setback: Setback,
 ): Promise<ReleaseResult> {
   const { journal, request } = run;
-  const settings = new Settings(run.input.lastGood, request.target);
+  const { lastGood } = run.input;
+  // The release has just used this address. An earlier one may be gone.
+  const isSameAddress = lastGood?.controlPlane === request.target.controlPlane;
+  const settings = new Settings(isSameAddress ? lastGood : null, request.target);
   if (!setback.stopped && request.onError?.then === 'stop' && isOutcomeUnknown(setback.failure.code))
     return leaveWhatServes(run, deploymentId, setback, settings);
   if (setback.failure.code === 'SLIPWAY_REVISION_REPLACED') await adoptRestored(run);

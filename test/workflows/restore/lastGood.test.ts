@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { refused } from '../faults.ts';
 import { identity, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -45,6 +46,30 @@ describeWorkflows('the settings of a target in a restore', (harness) => {
     expect((await target.view()).state.lastGood?.apiKey).toEqual(rotated);
     const { requestId } = await target.rollback({ to: good });
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('are the newest if the control plane has left the address that worked', async () => {
+    const [target, good] = await harness.newReleasedTarget('a', 'b');
+    target.world.next('uploadArtifact', refused());
+    await target.release(withTarget(target, 'c', { controlPlane: elsewhere(target) }));
+    target.world.next('findDeployment', refused('SLIPWAY_CONFIG_INVALID', 308));
+    const { requestId } = await target.rollback({ to: good });
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('have the address that the release to undo has just used', async () => {
+    const [target, , serving] = await harness.newReleasedTarget('a', 'b');
+    const asked = new Set<string>();
+    const { world } = target;
+    const call = world.call.bind(world);
+    world.call = (activity, input) => {
+      asked.add((input as { target?: { controlPlane: string } }).target?.controlPlane ?? 'none');
+      return call(activity, input);
+    };
+    world.bad.add(identity('c'));
+    const result = await target.release(withTarget(target, 'c', { controlPlane: elsewhere(target) }));
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: serving });
+    expect([...asked].sort()).toEqual([elsewhere(target), 'none']);
   });
 
   it('a mistyped agentUrl lets the release fail, and leaves the earlier revision', async () => {
@@ -95,6 +120,11 @@ describeWorkflows('the settings of a target in a restore', (harness) => {
     expect(target.world.count('askAgent')).toBe(1);
   });
 });
+
+/** Another address of the target's control plane. */
+function elsewhere(target: TargetUnderTest): string {
+  return `${target.request('any').target.controlPlane}:8080`;
+}
 
 function withTarget(
   target: TargetUnderTest,
