@@ -21,7 +21,13 @@ import {
   withdrawUpdate,
 } from '../../../messages/target.ts';
 import { ask, neverReleased, releaseUnknown, wrongMoment } from '../ask.ts';
-import { callOrNone, TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import {
+  callOrNone,
+  describeWorkflow,
+  TEMPORAL_ANSWERS_WITHIN_MS,
+  type TemporalConnection,
+} from '../connection.ts';
+import { pause } from '../pause.ts';
 import { isGone } from '../temporalError.ts';
 import { viewTarget } from '../target/targetClient.ts';
 
@@ -68,7 +74,34 @@ export async function intervene(
     await leave(temporal, workflowId, kind, { ...message, requestId: message.requestId ?? randomUUID() });
     return kept(null);
   }
-  return sayToOne(running, `${running.releaseId} has just ended`);
+  const gone = wrongMoment(`${running.releaseId} has just ended`);
+  const say = () => sayTo(temporal, running, kind, message, gone, prove);
+  return onceStarted(temporal, running.workflowId, gone, say);
+}
+
+/** How long Temporal may take to start a release that its target has begun, in milliseconds. */
+const STARTS_WITHIN_MS = 5_000;
+const LOOK_MS = 100;
+
+/** Repeats a message to a release that runs, according to its target, while Temporal is only starting it. */
+async function onceStarted<T>(
+  temporal: TemporalConnection,
+  workflowId: string,
+  gone: SlipwayError,
+  say: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = Date.now() + STARTS_WITHIN_MS;
+  for (;;) {
+    try {
+      return await say();
+    } catch (error) {
+      if (error !== gone || Date.now() > giveUpAt) throw error;
+      const { status } = (await describeWorkflow(temporal, workflowId)) ?? {};
+      // One that runs has started since.
+      if (status !== undefined && status.name !== 'RUNNING') throw error;
+    }
+    await pause(LOOK_MS, undefined);
+  }
 }
 
 async function leave(
@@ -98,14 +131,17 @@ export async function stopRelease(
   prove?: Prove,
 ): Promise<Intervened> {
   const notRunning = wrongMoment(`${releaseId} does not run`);
+  const release = { releaseId, workflowId: `${workflowId}/${releaseId}` };
+  const say = () => sayTo(temporal, release, 'abort', message, notRunning, prove);
   try {
-    const release = { releaseId, workflowId: `${workflowId}/${releaseId}` };
-    return await sayTo(temporal, release, 'abort', message, notRunning, prove);
+    return await say();
   } catch (error) {
     if (error !== notRunning) throw error;
   }
   try {
-    await viewKnowing(temporal, workflowId, releaseId);
+    const { running } = await viewKnowing(temporal, workflowId, releaseId);
+    if (running?.releaseId === releaseId)
+      return await onceStarted(temporal, release.workflowId, notRunning, say);
   } catch (error) {
     if (!hasCode(error, 'SLIPWAY_NO_WORKER')) throw error;
   }

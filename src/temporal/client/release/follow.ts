@@ -7,7 +7,7 @@ import { workflowResult } from '../../../domain/workflowResult.ts';
 import { progressQuery } from '../../../messages/release.ts';
 import { lookupQuery } from '../../../messages/target.ts';
 import { rejected } from '../ask.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { describeWorkflow, type TemporalConnection } from '../connection.ts';
 import { refuseStuck, startAgain } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { pause } from '../pause.ts';
@@ -111,6 +111,9 @@ async function* followTarget(following: Following, id: string): AsyncGenerator<F
         const { releaseId, workflowId } = lookup;
         // The target does not know yet that it has ended.
         if (workflowId === last?.workflowId) break;
+        const describe = () => describeWorkflow(temporal, workflowId);
+        // Temporal has not started yet what the target has begun.
+        if ((yield* answerOf(following, workflowId, describe)) === undefined) break;
         yield { kind: 'started', releaseId, workflowId };
         const result = yield* followWork(following, workflowId);
         last = { workflowId, result };

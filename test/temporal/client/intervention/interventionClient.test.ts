@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { submitRelease as queue, withdrawReleases } from '../../../../src/domain/target/targetQueue.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
 import { intervene, stopRelease } from '../../../../src/temporal/client/intervention/interventionClient.ts';
+import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { ADA, NOW, request, runs } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
@@ -25,6 +26,22 @@ describe('a release that is unknown to the target', () => {
   it('is distinguished from one that has ended', async () => {
     const ended = intervene(target(), 'target:x', 'approve', BO, 'release-1');
     await expect(ended).rejects.toMatchObject({ code: 'SLIPWAY_WRONG_MOMENT' });
+  });
+});
+
+it.each([
+  ['approved', (temporal: TemporalConnection) => intervene(temporal, 'target:x', 'approve', BO)],
+  ['stopped', (temporal: TemporalConnection) => stopRelease(temporal, 'target:x', 'release-7', BO)],
+])('a release that Temporal is only starting is %s once it has started', async (_what, ask) => {
+  let looks = 0;
+  const answer = { id: 'q', disposition: 'taken', note: 'done' };
+  const release = (): Promise<object> =>
+    ++looks > 3 ? Promise.resolve({ ...answer, status: { name: 'RUNNING' } }) : gone();
+  expect(await ask(target({ describe: release, executeUpdate: release }))).toEqual({
+    releaseId: 'release-7',
+    disposition: 'taken',
+    note: 'done',
+    via: 'update',
   });
 });
 
@@ -50,17 +67,21 @@ it('a message to a terminated target, while no worker runs, comes too late', asy
   await late;
 });
 
-/** `release-1` was withdrawn, `release-7` runs, `release-2` waits. */
-function target() {
+function gone(): Promise<never> {
+  return Promise.reject(new WorkflowNotFoundError('gone', 'target:x', undefined));
+}
+
+/** `release-1` was withdrawn, `release-7` runs, `release-2` waits. @param release - a release's workflow. */
+function target(release: object = { executeUpdate: gone }) {
   const first = queue(EMPTY_TARGET, null, request('a'), NOW).state;
   const second = queue(withdrawReleases(first, undefined, ADA, NOW).state, null, request('b'), NOW).state;
-  const gone = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('gone', 'target:x', undefined));
+  const running = runs('release-7', { workflowId: 'target:x/release-7' });
   return answeringTemporal({
     workflow: {
       getHandle: (workflowId: string) => ({
         describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
-        query: () => Promise.resolve({ state: second, running: runs('release-7') }),
-        executeUpdate: workflowId === 'target:x' ? () => Promise.resolve([]) : gone,
+        query: () => Promise.resolve({ state: second, running }),
+        ...(workflowId === 'target:x' ? { executeUpdate: () => Promise.resolve([]) } : release),
       }),
     },
   });

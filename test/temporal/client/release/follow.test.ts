@@ -23,18 +23,21 @@ interface Script {
   readonly children?: Readonly<
     Record<string, { readonly progress: readonly Progress[]; readonly result: ReleaseResult | Error }>
   >;
+  /** How often Temporal is asked for a release before it has started it. Default: 0. */
+  readonly startsAfter?: number;
 }
 
 /** A Temporal that answers from a script: all calls of `follow` to the SDK's client. */
 function scripted(script: Script): TemporalConnection {
   const lookups = [...script.lookup];
+  let asked = 0;
   const progresses = new Map(
     Object.entries(script.children ?? {}).map(([id, child]) => [id, [...child.progress]]),
   );
   const next = <T>(queue: T[]): T => (queue.length > 1 ? queue.shift()! : queue[0]!);
   const getHandle = (id: string) => ({
     describe: () =>
-      id === TARGET || progresses.has(id)
+      id === TARGET || (progresses.has(id) && ++asked > (script.startsAfter ?? 0))
         ? Promise.resolve({
             typedSearchAttributes: { get: () => 'greeter' },
             status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' },
@@ -94,6 +97,15 @@ describe('following', () => {
     });
     expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'progress', 'progress', 'ended']);
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
+  });
+
+  it('reports the whole course of a release that Temporal has not started yet', async () => {
+    const events = await collect({
+      lookup: [running],
+      children: { [running.workflowId]: { progress: [progress, progress], result } },
+      startsAfter: 1,
+    });
+    expect(events.map(({ kind }) => kind)).toEqual(['started', 'progress', 'progress', 'ended']);
   });
 
   it('ends with the row of a release that never started', async () => {
