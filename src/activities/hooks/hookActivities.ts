@@ -131,9 +131,9 @@ async function toAbort(
   const { releaseId, kind } = running;
   if (meant !== undefined && meant !== releaseId) return notMet(`${meant} does not run any more`);
   if (kind === 'rollback') return notMet(`${releaseId} restores an earlier revision, which is not stopped`);
-  const { startTime } = await client.workflow.getHandle(running.workflowId).describe();
-  // A later attempt, or a late one, is meant for what ran when the rule acted.
-  if (startTime.getTime() > Context.current().info.scheduledTimestampMs)
+  const started = await ifThere(client.workflow.getHandle(running.workflowId).describe());
+  // A later attempt, or a late one, is meant for what ran when the rule acted. Temporal may be starting it only now.
+  if (started === undefined || started.startTime.getTime() > Context.current().info.scheduledTimestampMs)
     return notMet(`${releaseId} began after the rule had acted`);
   return releaseId;
 }
