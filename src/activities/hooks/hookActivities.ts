@@ -9,13 +9,13 @@ import type { HookEffect } from '../../domain/hooks/hookState.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../messages/release.ts';
-import { type HoldMessage, holdUpdate, rollbackUpdate, type TargetView } from '../../messages/target.ts';
+import { type HoldMessage, holdUpdate, type TargetView } from '../../messages/target.ts';
 import { promotionStart } from '../../messages/promotion.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';
 import { knownBefore, reportProgress } from '../heartbeat.ts';
-import { submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
+import { askForRollback, submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 
 /** Sends a hook's orders to targets, with the same messages that people send. */
@@ -83,8 +83,7 @@ async function rollBack(
   { requestId, serving, by }: Asking,
 ): Promise<HookEffect> {
   const message = { ...by, requestId, serving, hold: holds, ifServing: true } as const;
-  const options = { args: [message] as [typeof message] };
-  const { disposition, reason } = await updateTarget(client, workflowId, rollbackUpdate, options, kept);
+  const { disposition, reason } = await askForRollback(client, workflowId, message, kept);
   const isDone = disposition !== 'ignored' && disposition !== 'done';
   return (isDone ? carriedOut : notMet)(`${disposition}, ${reason}`);
 }

@@ -8,17 +8,18 @@ import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/pr
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow, Lookup } from '../../domain/target/targetState.ts';
 import { progressQuery } from '../../messages/release.ts';
-import {
-  holdUpdate,
-  lookupQuery,
-  rollbackUpdate,
-  type TargetView,
-  withdrawUpdate,
-} from '../../messages/target.ts';
+import { holdUpdate, lookupQuery, type TargetView, withdrawUpdate } from '../../messages/target.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { PollUntil } from '../polling.ts';
-import { startAgain, startTarget, submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
+import {
+  askForRollback,
+  startAgain,
+  startTarget,
+  submitToTarget,
+  updateTarget,
+  viewTarget,
+} from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
@@ -125,7 +126,7 @@ export function lineActivities(
 
     rollBackTarget: async ({ message, ...kept }) => ({
       answer: await askTemporal((client) =>
-        updateTarget(client, targetWorkflowId(kept.target), rollbackUpdate, { args: [message] }, kept),
+        askForRollback(client, targetWorkflowId(kept.target), message, kept),
       ),
     }),
 

@@ -6,8 +6,11 @@ import type { UpdateDefinition } from '@temporalio/common';
 
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { type RecordedTarget, targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
+import type { ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
 import {
+  lookupQuery,
+  type RollbackMessage,
+  rollbackUpdate,
   submitReleaseUpdate,
   targetAgain,
   targetStart,
@@ -74,6 +77,23 @@ export async function updateTarget<Answer, Message>(
   if (answer !== undefined) return answer;
   await startAgain(client, workflowId, kept);
   return target.executeUpdate(update, options);
+}
+
+/**
+ * Asks a target for a rollback, with {@link updateTarget}.
+ * @returns the first answer, even if an earlier attempt has lost it: perhaps nothing runs for the request.
+ */
+export async function askForRollback(
+  client: Client,
+  workflowId: string,
+  message: RollbackMessage,
+  kept: RecordedTarget,
+): Promise<RollbackAnswer> {
+  const { requestId = '' } = message;
+  const answer = await updateTarget(client, workflowId, rollbackUpdate, { args: [message] }, kept);
+  if (answer.disposition !== 'joined' || answer.requestId !== requestId) return answer;
+  const first = await client.workflow.getHandle(workflowId).query(lookupQuery, requestId);
+  return first?.state === 'answered' ? first.answer : answer;
 }
 
 /**

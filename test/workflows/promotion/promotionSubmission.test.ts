@@ -279,6 +279,22 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
     expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
   });
 
+  it('that another release has replaced in its bake is not taken back, also if the target’s answer is lost', async () => {
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { bakeMs: DAY_MS, checkEveryMs: DAY_MS });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    const { revisionId } = await production.release('c');
+    production.world.next('rollBackTarget', async (perform) => {
+      await perform();
+      throw failure('SLIPWAY_TEMPORAL_UNREACHABLE', { taken: false });
+    });
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', releaseId: 'release-1' });
+    expect(result.reason).toContain('done already');
+    expect(production.world.active).toBe(revisionId);
+  });
+
   it('leaves the hold to who rolls its release back', async () => {
     const { canary, production } = await line();
     // After the baseline's check.
