@@ -90,6 +90,8 @@ export class Target implements TargetCore {
 
   /** Replaces the state, sends the notices for the changes, and counts the releases that ended. */
   change(next: TargetState): void {
+    // A reset has ended this life, whose work seems to have ended without a result. The next life knows better.
+    if (this.#life.consideredCancelled) return;
     const news = noticesBetween(this.#state, next);
     for (const { kind, outcome } of rowsSince(this.#state, next))
       measure('slipway_releases', 1, { kind, outcome, target: next.spec?.name ?? '' });

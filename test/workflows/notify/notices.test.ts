@@ -4,7 +4,7 @@ import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import type { NoticeResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';
-import { waitingFor } from '../moments.ts';
+import { heldIn, waitingFor } from '../moments.ts';
 import { QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -73,6 +73,21 @@ describeWorkflows('notices', (harness) => {
     expect(state.history).toHaveLength(1);
     const children = (await target.histories()).map(({ workflowId }) => workflowId);
     expect(children).toEqual([target.workflowId, `${target.workflowId}/release-1`]);
+  });
+
+  it('report no end of a release that goes on while its target is reset', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId, gate } = await heldIn('awaitDeployed', target, 'b', { notify: [OPS] });
+    await target.reset('last');
+    await target.viewOnce(
+      ({ running, recovering }) => recovering !== true && running?.releaseId === releaseId,
+    );
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+    await target.world.until(() => target.world.noticed.some(({ notice }) => notice.event === 'released'));
+    expect(new Set(target.world.noticed.map(({ notice }) => notice.event))).toEqual(
+      new Set(['release_started', 'released']),
+    );
   });
 
   it('never delay the end of a release, nor the next one, even if a receiver hangs', async () => {
