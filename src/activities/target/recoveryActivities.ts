@@ -153,7 +153,9 @@ async function leftInTemporal(client: Client, targetId: string, state: TargetSta
   const numbers = (await listWork(client, targetId)).map(({ number }) => number + 1);
   const nextNumber = Math.max(state.nextNumber, ...numbers);
   const work = (await runningWork(client, targetId)) ?? null;
-  return { state: ownsNothing({ ...state, nextNumber }), work };
+  // The request of a rollback is the first one while it runs. Another one would take its result for its own.
+  const rollbacks = work?.kind === 'rollback' ? [work.request] : [];
+  return { state: ownsNothing({ ...state, nextNumber, rollbacks }), work };
 }
 
 /** The state with the report of a guard that ended while its target did not run, and so did not receive it. */

@@ -119,6 +119,26 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     expect((await target.release('d', { overrideHold: true })).releaseId).toBe('release-4');
   });
 
+  it('whose earlier runs Temporal has deleted during a rollback, does not take that for a later one', async () => {
+    const target = harness.newTarget();
+    const { revisionId: first } = await target.release('a');
+    const { revisionId: second } = await target.release('b');
+    const gate = target.world.gate('redeployRevision');
+    await target.rollback({ to: first ?? '' });
+    await target.world.called('redeployRevision');
+    await target.handle.terminate('by hand');
+    await target.forget();
+    target.startWith({ recordStore: target.request('any').recordStore });
+    await target.startOnly();
+    await target.viewOnce(({ running }) => running?.kind === 'rollback');
+    const { requestId } = await target.rollback({ to: second ?? '' });
+    gate.open();
+    expect(await target.ended(requestId)).toMatchObject({
+      releaseId: 'rollback-4',
+      servingRevisionId: second,
+    });
+  });
+
   it('whose earlier run cannot be read, accepts nothing until a person restarts it', async () => {
     const target = harness.newTarget();
     await target.startElsewhere(`no workers for ${target.workflowId}`);
