@@ -169,6 +169,12 @@ class Restoring {
     return this.#isAvoided(turn) && this.#turns.some(isBetter);
   }
 
+  #giveWay({ original }: Attempt): void {
+    const reason = `revision ${original} was put in quarantine while it was restored`;
+    this.#failure = { reason, code: 'SLIPWAY_NOTHING_TO_RESTORE' };
+    this.#journal.note({ phase: `${reason}; the next one` });
+  }
+
   async #try(turn: Turn): Promise<Restored | undefined> {
     const attempt = new Attempt(turn.candidate.revisionId);
     this.#attempts.push(attempt);
@@ -176,10 +182,8 @@ class Restoring {
       const judged = await restoreRevision(this.#journal, this.#order, turn.candidate, attempt);
       const word = { ...wordOn(this.#order, attempt), verified: judged.verified, at: now() };
       if (this.#givesWay(turn)) {
-        const reason = `revision ${attempt.original} was put in quarantine while it was restored`;
-        this.#failure = { reason, code: 'SLIPWAY_NOTHING_TO_RESTORE' };
-        this.#journal.note({ phase: `${reason}; the next one` });
         this.#copies.push(word);
+        this.#giveWay(attempt);
         return undefined;
       }
       return this.#serves(attempt, { ...judged, failed: null }, [...this.#unverified, word]);
@@ -200,6 +204,10 @@ class Restoring {
     const failed = await whatFailed(this.#journal, this.#order, attempt);
     const then = afterFailure({ attempt: failed, tries, manual, before, others: this.#findings });
     if (typeof then === 'object') {
+      if (this.#givesWay(turn)) {
+        this.#giveWay(attempt);
+        return undefined;
+      }
       const reason = stayText(then.stays, attempt.revisionId, failure.message);
       const judgement = { verified: false, unchecked: null, failed: { reason, code: failure.code } };
       return this.#serves(attempt, judgement, [wordOn(this.#order, attempt)]);

@@ -124,12 +124,29 @@ describeWorkflows('a quarantine', (harness) => {
     expect(target.world.active).toBe(revisions[restored]);
   });
 
-  it('of what a rollback restores meanwhile leaves it in place if there is no other verified one', async () => {
-    const [target, only] = await harness.newReleasedTarget('a', 'b');
+  it.each([
+    ['passes', 'rolled_back'],
+    ['fails', 'errored'],
+  ])(
+    'of what a rollback restores meanwhile leaves it in place if there is no other verified one: it %s its checks',
+    async (how, outcome) => {
+      const [target, only] = await harness.newReleasedTarget('a', 'b');
+      if (how === 'fails') target.world.bad.add(identity('a'));
+      const { gate, requestId } = await restoring(target);
+      await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('a') }] });
+      gate.open();
+      expect(await target.ended(requestId)).toMatchObject({ outcome, servingRevisionId: only });
+    },
+  );
+
+  it('of what a rollback restores meanwhile goes on to the one before it, too, if it fails its checks', async () => {
+    const [target, good] = await harness.newReleasedTarget('x', 'a', 'b');
+    target.world.bad.add(identity('a'));
     const { gate, requestId } = await restoring(target);
     await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('a') }] });
     gate.open();
-    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: only });
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.active).toBe(good);
   });
 
   it.each([
