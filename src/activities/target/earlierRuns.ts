@@ -1,7 +1,9 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 
+import { quarantinedIds } from '../../domain/deployment/revision.ts';
 import type { NextWork } from '../../domain/target/targetState.ts';
+import type { ReleaseInput, RollbackInput } from '../../messages/workflowTypes.ts';
 import { ifThere } from '../askTemporal.ts';
 
 export interface TargetRun {
@@ -59,9 +61,10 @@ export async function readWork(
   const described = await ifThere(handle.describe());
   if (described === undefined) return undefined;
   const { status, type } = described;
-  const { releaseId, request } = (await startInput(handle)) as Pick<NextWork, 'releaseId' | 'request'>;
+  const { releaseId, request, known } = (await startInput(handle)) as ReleaseInput | RollbackInput;
   const kind = type === 'rollback' ? 'rollback' : 'release';
-  return { work: { kind, releaseId, request } as NextWork, isRunning: status.name === 'RUNNING' };
+  const work = { kind, releaseId, request, quarantined: quarantinedIds(known) } as NextWork;
+  return { work, isRunning: status.name === 'RUNNING' };
 }
 
 /** Whether no worker has ever completed a workflow task of a run. Then it had no state, and cannot be queried. */

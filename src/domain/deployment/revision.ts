@@ -113,6 +113,11 @@ export function leaveRevision(
   );
 }
 
+/** The revisions that are restored only by name. */
+export function quarantinedIds(known: readonly KnownRevision[]): readonly string[] {
+  return known.filter(({ quarantined }) => quarantined === true).map(({ revisionId }) => revisionId);
+}
+
 /** Marks the given revisions, and no others, as restored only by name. */
 export function quarantineRevisions(
   known: readonly KnownRevision[],

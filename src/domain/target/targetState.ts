@@ -312,7 +312,10 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
 }
 
 /** The next work of the target. A rollback comes before every release. */
-export type NextWork =
+export type NextWork = {
+  /** The revisions that were in quarantine when it began, if an earlier run of the target left it. Absent: not known. */
+  readonly quarantined?: readonly string[];
+} & (
   | { readonly kind: 'rollback'; readonly releaseId: string; readonly request: RollbackRequest }
   | {
       readonly kind: 'release';
@@ -322,7 +325,8 @@ export type NextWork =
       readonly queuedAt?: string;
       /** The revision that it is restoring, if an earlier run of the target left it so. */
       readonly restores?: string;
-    };
+    }
+);
 
 /** The state of a release or rollback request; `undefined` if the target does not know it (any longer). */
 export type Lookup =

@@ -10,6 +10,7 @@ import {
 
 import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
+import { quarantinedIds } from '../../domain/deployment/revision.ts';
 import type { GuardMessage } from '../../domain/guard/guarding.ts';
 import { noticesBetween, rowsSince, startNotice } from '../../domain/notify/noticeContent.ts';
 import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
@@ -68,6 +69,7 @@ export class Target implements TargetCore {
   #state: TargetState;
   #running: Running | null = null;
   #child: WorkHandle | null = null;
+  #reported = Promise.resolve();
 
   constructor(input: TargetInput) {
     this.#input = input;
@@ -148,16 +150,16 @@ export class Target implements TargetCore {
     await this.#signal('preempt', preemptSignal, preemption);
   }
 
-  /** Sends what runs the revisions that are in quarantine now, which it does not restore. */
-  async reportQuarantined(): Promise<void> {
-    if (this.isStarting) await this.started();
-    if (this.#child === null) return;
-    const quarantined = this.#state.known.filter((revision) => revision.quarantined === true);
-    await this.#signal(
-      'quarantine',
-      quarantinedSignal,
-      quarantined.map(({ revisionId }) => revisionId),
-    );
+  /**
+   * Sends what runs the revisions that are in quarantine now, which it does not restore. One report after the other, because
+   * the server may deliver two signals of one workflow task in either order.
+   */
+  reportQuarantined(): Promise<void> {
+    this.#reported = this.#reported.then(async () => {
+      if (this.isStarting) await this.started();
+      await this.#signal('quarantine', quarantinedSignal, quarantinedIds(this.#state.known));
+    });
+    return this.#reported;
   }
 
   /** Asks the running release to abort, because all of its submissions were withdrawn. */
@@ -241,7 +243,16 @@ export class Target implements TargetCore {
   async #adopt(work: NextWork): Promise<void> {
     const running = this.#begin(work, this.#state);
     this.#child = adoptWork(running.workflowId);
+    await this.#reportSince(work, this.#child);
     await this.#follow(work, this.#child, this.#settingsOf(work));
+  }
+
+  /** Reports the quarantine if it has changed since the work began: an earlier run may have ended before it did so. */
+  async #reportSince({ quarantined }: NextWork, child: WorkHandle): Promise<void> {
+    const current = quarantinedIds(this.#state.known);
+    if (quarantined === undefined || current.join() === quarantined.join()) return;
+    // It may have ended, and needs no report then.
+    await child.signal(quarantinedSignal, current).catch(() => undefined);
   }
 
   #begin(work: NextWork, state: TargetState): Running {

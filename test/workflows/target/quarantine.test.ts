@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 
+import { quarantineArtifact } from '../../../src/domain/target/quarantine.ts';
+import type { TargetState } from '../../../src/domain/target/targetState.ts';
+import { ADA, NOW } from '../../domain/target/targets.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { heldIn } from '../moments.ts';
 import { identity } from '../requests.ts';
+import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Fault } from '../world.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 
@@ -147,6 +152,55 @@ describeWorkflows('a quarantine', (harness) => {
     gate.open();
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
     expect(target.world.active).toBe(good);
+  });
+
+  it('that an earlier run of the target had no time to report reaches the release that runs', async () => {
+    const [target, good] = await harness.newReleasedTarget('x', 'b');
+    target.world.bad.add(identity('c'));
+    const { releaseId, gate } = await heldIn('runCheck', target, 'c');
+    target.world.next('recallTarget', async (perform) => {
+      const left = (await perform()) as { readonly state: TargetState };
+      return { ...left, state: quarantineArtifact(left.state, identity('b'), ADA, NOW) };
+    });
+    await target.reset('last');
+    const release = target.child(releaseId);
+    await seen(release, async () => {
+      const { events } = await release.fetchHistory();
+      return events?.some((event) => event.workflowExecutionSignaledEventAttributes != null) === true
+        ? true
+        : undefined;
+    });
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ servingRevisionId: good });
+    expect((await target.idle()).state.ignored).toEqual([]);
+  });
+
+  it('and its end reach the release that runs in this order, if the target handles both in one workflow task', async () => {
+    const [target, , serving] = await harness.newReleasedTarget('x', 'b');
+    target.world.bad.add(identity('c'));
+    const { releaseId, gate } = await heldIn('runCheck', target, 'c');
+    let goOn = (): void => undefined;
+    const reading = new Promise<void>((resolve) => (goOn = resolve));
+    const slowly: Fault = (perform) => reading.then(perform);
+    target.world.next('recallTarget', slowly, slowly);
+    await target.reset('last');
+    await target.viewOnce(({ recovering }) => recovering === true);
+    for (const name of ['quarantine', 'unquarantine'])
+      await target.signal(name, { ...BO, artifact: identity('b') });
+    goOn();
+    await target.viewOnce(({ state: { said } }) => said.length === 2);
+    const order = () =>
+      seen(target.handle, async () => {
+        const { events } = await target.handle.fetchHistory();
+        const all = (events ?? []).flatMap((event) => {
+          if (event.signalExternalWorkflowExecutionInitiatedEventAttributes != null) return ['sent'];
+          return event.externalWorkflowExecutionSignaledEventAttributes != null ? ['delivered'] : [];
+        });
+        return all.length === 4 ? all : undefined;
+      });
+    expect(await order()).toEqual(['sent', 'delivered', 'sent', 'delivered']);
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ servingRevisionId: serving });
   });
 
   it.each([
