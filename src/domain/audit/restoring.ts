@@ -262,7 +262,7 @@ function isServing({ name, outcome, endedAt }: ActivityFact, at: number): boolea
   return name === 'confirmServing' && outcome === 'completed' && endedAt !== null && endedAt <= at;
 }
 
-/** Whether a person or the late watch requested a revision by its name. */
+/** Whether a person requested a revision by its name. */
 function isNamed({ kind, request, known, result }: WorkFact, revisionId: string): boolean {
   const rollback = kind === 'rollback' ? (request as RollbackRequest) : result?.preemptedBy;
   const all = [...known, ...(result?.knownRevisions ?? [])];

@@ -1,3 +1,4 @@
+import { isCounter } from '../target/lateRevisions.ts';
 import type { ReleaseResult } from './release.ts';
 
 /** A revision that was restored, or that a restore tried. */
@@ -35,6 +36,7 @@ export function restoredRevisions({
     // A rollback's result does not show whether a person named the revision.
     if (kind === 'rollback') return `${requestedBy.who} asked for a rollback`;
     if (preemptedBy !== null) {
+      if (isCounter(preemptedBy)) return 'it was to serve when the late revision became active';
       const { to, from, requestedBy: by } = preemptedBy;
       return to === revisionId && from === undefined
         ? `${by.who} named it`

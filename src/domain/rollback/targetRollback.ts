@@ -4,6 +4,7 @@ import { revisionText, wordsOf } from '../deployment/revisionName.ts';
 import { isInForce } from '../guard/guarding.ts';
 import type { KnownRevision, Preemption, RollbackRequest } from '../release/release.ts';
 import { isQuarantined, previousVerified } from '../restore/restoreDecision.ts';
+import { isCounter } from '../target/lateRevisions.ts';
 import { rejectWaiting } from '../target/targetQueue.ts';
 import type { RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
 
@@ -109,13 +110,14 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   if (from === undefined) return take(situation, asked);
 
   const same = state.rollbacks.find(
-    (other) => other.from !== undefined && isSameRevision(state.known, other.from, from),
+    (other) => other.from !== undefined && !isCounter(other) && isSameRevision(state.known, other.from, from),
   );
   if (same !== undefined) return join(situation, asked, same);
   const all = leaveRevision(state.known, from, situation.now, state.activeRevisionId ?? undefined);
   const known = asked.hold === false ? barRevision(all, from) : all;
   const left = { ...situation, state: { ...state, known } };
-  if (typeof active === 'string' && !isSameRevision(known, active, from)) {
+  const servesAnother = typeof active === 'string' && !isSameRevision(known, active, from);
+  if (servesAnother && !isBeingRestored(situation, from)) {
     const reason = leftAlready(from);
     const held = hold(left, asked);
     return {
@@ -126,6 +128,13 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   }
   const to = previousVerified(known, from);
   return goTo(left, { ...asked, from, to });
+}
+
+/** Whether the rollback that runs is restoring a revision, which the target chose before a person asked to leave it. */
+function isBeingRestored({ state, running }: RollbackSituation, revisionId: string): boolean {
+  const { to, from } = state.rollbacks[0] ?? {};
+  if (running?.kind !== 'rollback' || to === undefined || from === undefined) return false;
+  return isSameRevision(state.known, to, revisionId);
 }
 
 /** Without a hold, a promotion could release again what a rollback leaves. */

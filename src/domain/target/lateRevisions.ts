@@ -43,6 +43,12 @@ export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs
   return lateness(late, [{ ...upload, known, restoreTo, until }]);
 }
 
+/** Whether a rollback that changed nothing found a late revision serving. It is still to be countered. */
+export function foundLate({ late }: TargetState, { kind, steps, servingRevisionId }: ReleaseResult): boolean {
+  const isLate = late.some(({ revisionId }) => revisionId === servingRevisionId);
+  return isLate && kind === 'rollback' && !steps.some(({ step }) => step === 'redeploy');
+}
+
 /** Whether it is unknown which revisions were made on purpose. Then a late one may be better than what serves. */
 export function losesTrack({ outcome, servingRevisionId }: ReleaseResult): boolean {
   return outcome === 'rollback_failed' || (outcome === 'errored' && servingRevisionId === null);
@@ -62,17 +68,22 @@ export function counterLateRevision(state: TargetState, late: LateRevision, requ
   return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
 }
 
-/** The rollback that counters a late revision. Without `to`, the target chooses: a person left that revision. */
+/**
+ * The rollback that counters a late revision. Its `from` says that no person named `to`. Without `to`, the rollback chooses:
+ * a person left that revision, or put it in quarantine.
+ */
 export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
+  const { revisionId: from } = late;
   const to = isToServe(state, late);
   return {
     requestId,
     to: isQuarantined(state.known, to) ? undefined : to,
+    from,
     hold: false,
     requestedBy: {
       who: 'slipway',
       from: 'watch',
-      reason: `revision ${late.revisionId} became active after it was abandoned`,
+      reason: `revision ${from} became active after it was abandoned`,
     },
   };
 }

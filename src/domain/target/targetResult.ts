@@ -10,7 +10,7 @@ import {
   type ReleaseResult,
   type RollbackRequest,
 } from '../release/release.ts';
-import { latenessAfter } from './lateRevisions.ts';
+import { foundLate, latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import { settingsForRestore, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
@@ -35,10 +35,11 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
   };
   // If it is unknown what serves, the state must not name any revision.
   const unknown = needsPerson(result.outcome);
+  const meant = foundLate(state, result) ? { ...result, servingRevisionId: null } : result;
   return addHistory(
     {
       ...state,
-      activeRevisionId: result.servingRevisionId ?? (unknown ? null : state.activeRevisionId),
+      activeRevisionId: meant.servingRevisionId ?? (unknown ? null : state.activeRevisionId),
       known: mergeKnown(state, result, satisfied),
       rollbacks: state.rollbacks.filter((request) => !satisfied.includes(request)),
       hold: holdAfter(state, result, satisfied),
@@ -46,7 +47,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
       needsPerson: needsPersonAfter(state, result),
       // A release claims its deployment before it changes it.
       owns: result.deploymentId ?? state.owns,
-      ...latenessAfter(state, result, watchMs),
+      ...latenessAfter(state, meant, watchMs),
     },
     row,
   );

@@ -55,7 +55,8 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
     return;
   }
   const { goesOn, overtaker, ...rollback } = preemption;
-  if (rollback.from !== undefined) run.left.push(rollback.from);
+  // No person has left a late revision.
+  if (rollback.from !== undefined && overtaker === undefined) run.left.push(rollback.from);
   if (goesOn === true) return;
   if (!interventions.goesForward()) {
     ignorePreemption(run, 'the release does not go forward any more');

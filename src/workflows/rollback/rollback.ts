@@ -20,6 +20,7 @@ import {
   isVerified,
   previousVerified,
 } from '../../domain/restore/restoreDecision.ts';
+import { isCounter } from '../../domain/target/lateRevisions.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import {
   INTERVENTION_SIGNALS,
@@ -172,7 +173,7 @@ class Rollback {
         servingRevisionId: serving,
         servingVerified: isVerified(news, serving),
         knownRevisions,
-        stuck: { code, attempted, known: [...news, ...leftBehind(news, activeRevisionId, to)] },
+        stuck: { code, attempted, known: [...news, ...this.#leftBehind(news, activeRevisionId, to)] },
       };
     }
     const { failed, revisionId, verified, agentUrl, givenUpRevisionIds, copyRevisionIds } = restored;
@@ -188,9 +189,21 @@ class Rollback {
       servingVerified: verified,
       givenUpRevisionIds,
       copyRevisionIds,
-      knownRevisions: [...leftBehind(news, activeRevisionId, revisionId), ...knownRevisions],
+      knownRevisions: [...this.#leftBehind(news, activeRevisionId, revisionId), ...knownRevisions],
       agentUrl,
     };
+  }
+
+  /** Marks the revision that a person rolled back from, and its copies: they are not restored automatically any longer. */
+  #leftBehind(
+    known: readonly KnownRevision[],
+    left: string | null,
+    restored: string,
+  ): readonly KnownRevision[] {
+    if (left === null || isCounter(this.#input.request) || isSameRevision(known, left, restored)) return [];
+    return leaveRevision(known, left, now()).filter(({ revisionId }) =>
+      isSameRevision(known, revisionId, left),
+    );
   }
 
   #finish({ stuck, ...ending }: Ending): Promise<ReleaseResult> {
@@ -206,18 +219,6 @@ class Rollback {
     };
     return conclude(this.#journal, conclusion, lastRequest.recordStore);
   }
-}
-
-/** Marks the revision that a person rolled back from, and its copies: they are not restored automatically any longer. */
-function leftBehind(
-  known: readonly KnownRevision[],
-  left: string | null,
-  restored: string,
-): readonly KnownRevision[] {
-  if (left === null || isSameRevision(known, left, restored)) return [];
-  return leaveRevision(known, left, now()).filter(({ revisionId }) =>
-    isSameRevision(known, revisionId, left),
-  );
 }
 
 /** Refuses interventions in a running rollback: updates with its phase as the reason; signals are recorded. */

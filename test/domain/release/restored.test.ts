@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 
 import { restoredRevisions } from '../../../src/domain/release/restored.ts';
+import { counterTo } from '../../../src/domain/target/lateRevisions.ts';
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { sampleResult, sampleStep } from '../../cli/ui/sampleProgress.ts';
 
 const redeploy = (subject: string, status: 'done' | 'failed' = 'done') =>
   sampleStep({ step: 'redeploy', subject, restoring: true, status });
 const ada = { who: 'ada', from: 'cli' };
+const LATE = { revisionId: 'late', deploymentId: 'd', restoreTo: 'r0', until: 'later' };
 
 it('a restored baseline is described as having served before', () => {
   const result = sampleResult({ baseline: { revisionId: 'r1', verified: true }, steps: [redeploy('r1')] });
@@ -37,4 +40,10 @@ it('a revision that a person named is described as named', () => {
   const preemptedBy = { requestId: 'q', to: 'r0', requestedBy: ada };
   const result = sampleResult({ steps: [redeploy('r0')], preemptedBy });
   expect(restoredRevisions(result)[0]?.why).toBe('ada named it');
+});
+
+it('the rollback from a late revision is not described as a person’s', () => {
+  const counter = counterTo({ ...EMPTY_TARGET, activeRevisionId: 'r0' }, LATE, 'q');
+  const result = sampleResult({ steps: [redeploy('r0')], preemptedBy: counter });
+  expect(restoredRevisions(result)[0]?.why).toBe('it was to serve when the late revision became active');
 });

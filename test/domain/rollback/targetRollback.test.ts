@@ -113,6 +113,7 @@ describe('a rollback that names what it leaves', () => {
     ['which a running release has replaced', serving(), RELEASE, 'R2', 'R3', 'done: R3, release goes on'],
     ['which another leaves already', first, ROLLBACK, 'R2', 'R2', 'joined r: R1'],
     ['what another restores', first, ROLLBACK, 'R1', 'R1', 'queued: R0'],
+    ['what another is about to restore', first, ROLLBACK, 'R1', 'R2', 'queued: R0'],
     ['while a release restores', serving(), restoring, 'R2', 'R2', stops('R1')],
     ['the only good one', serving({ known: KNOWN.slice(2) }), null, 'R2', 'R2', 'queued: ?'],
     ['a copy', copied, null, "R1'", "R1'", 'queued: R0'],

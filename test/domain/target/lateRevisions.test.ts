@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { namedRevision } from '../../../src/domain/deployment/revision.ts';
 import {
   baselineInstead,
   counterLateRevision,
@@ -40,6 +41,7 @@ describe('a late revision', () => {
     const state = counterLateRevision(seasoned({ late: [LATE], activeRevisionId: 'now' }), LATE, 'id');
     expect(state).toMatchObject({ late: [], hold: null });
     expect(state.rollbacks).toMatchObject([{ requestId: 'id', to: 'now', requestedBy: { who: 'slipway' } }]);
+    expect(state.rollbacks.map(namedRevision)).toEqual([undefined]);
   });
 
   it('that became active while the serving one is unknown is countered with what served then', () => {

@@ -64,6 +64,13 @@ describe('a result', () => {
     expect(after(before, { outcome, servingRevisionId: null }).activeRevisionId).toBe(serves);
   });
 
+  it('of a rollback that changed nothing does not accept a late revision as what serves', () => {
+    const late = [{ revisionId: 'late', deploymentId: 'deployment', restoreTo: 'old', until: NOW }];
+    const before = seasoned({ activeRevisionId: 'old', late });
+    const state = after(before, { outcome: 'rolled_back', servingRevisionId: 'late' }, 'rollback-1');
+    expect(state).toMatchObject({ activeRevisionId: 'old', late });
+  });
+
   it('that needs a person is kept until a release ends well', () => {
     const stuck = after(seasoned(), { outcome: 'rollback_failed', instructions: 'do this' });
     expect(stuck.needsPerson).toEqual({ releaseId: 'release-1', since: NOW, instructions: 'do this' });

@@ -1,7 +1,9 @@
 import {
   type Check,
+  COUNTER,
   isSame,
   type Known,
+  type Late,
   originalOf,
   type Rollback,
   type TargetModel,
@@ -132,8 +134,9 @@ export function rollBack(model: TargetModel, rollback: Rollback): void {
     return;
   }
   const all = [...known, ...news];
+  // No person left what the target counters.
   const left =
-    active === null || isSame(all, active, back.revision)
+    active === null || rollback.id === COUNTER || isSame(all, active, back.revision)
       ? []
       : [
           {
@@ -149,4 +152,21 @@ export function rollBack(model: TargetModel, rollback: Rollback): void {
 export function copiesOf(known: readonly Known[], revision: number | null): readonly number[] {
   if (revision === null) return [];
   return [revision, ...known.map((one) => one.revision).filter((one) => isSame(known, one, revision))];
+}
+
+/** The rollback from a late revision to what is to serve instead, unless a person must name that one. */
+export function counterOf(model: TargetModel, { revision, restoreTo }: Late): Rollback {
+  const before = model.believed ?? restoreTo;
+  const isShunned = model.known.some((one) => one.revision === before && model.isShunned(one));
+  return { id: COUNTER, to: isShunned ? undefined : before, from: revision };
+}
+
+/** Queues the rollback from the late revision that serves, once nothing runs. */
+export function counter(model: TargetModel): void {
+  const { overtaker } = model;
+  model.overtaker = null;
+  if (overtaker === null || overtaker.revision !== model.active) return;
+  model.met.add('a late revision is countered');
+  model.late = model.late.filter(({ revision }) => revision !== overtaker.revision);
+  model.rollbacks = [...model.rollbacks, counterOf(model, overtaker)];
 }

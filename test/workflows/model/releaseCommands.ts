@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
 import type { Subject } from './subject.ts';
-import { COUNTER, type Ending, isSame, type Submission, type TargetModel } from './targetModel.ts';
+import { counterOf } from './putBack.ts';
+import { type Ending, isSame, type Submission, type TargetModel } from './targetModel.ts';
 
 let submissions = 0;
 
@@ -129,20 +130,27 @@ export function takeRound(): Command {
   });
 }
 
-/** An abandoned revision deploys after all: the target restores the serving one. */
+/**
+ * An abandoned revision deploys after all: the target restores the serving one. A release that waits for a person or a
+ * freeze makes way for that.
+ */
 export function comesUpLate(): Command {
-  const possible = (model: TargetModel): boolean => idle(model) && model.late.length > 0;
+  const waits = ({ running }: TargetModel): boolean =>
+    running === null || ['approval', 'freeze', 'decision', 'paused'].includes(running.stage);
+  const possible = (model: TargetModel): boolean => waits(model) && model.late.length > 0;
   return command('a revision that was given up on comes up', possible, async (model, subject) => {
     const [late] = model.late;
     if (late === undefined) throw new Error('nothing was given up on');
-    model.met.add('a late revision is countered');
     model.active = late.revision;
     model.revisions.set(late.revision, 'other');
-    model.late = model.late.filter((other) => other !== late);
-    const before = model.believed ?? late.restoreTo;
-    const isLeft = model.known.some((one) => one.revision === before && model.isShunned(one));
-    model.rollbacks = [...model.rollbacks, { id: COUNTER, to: isLeft ? undefined : before }];
+    model.overtaker = late;
     subject.world.comeUpLate(subject.world.revisionId(late.revision));
+    const { running } = model;
+    if (running !== null) {
+      model.met.add('a release that waits makes way for the rollback from a late revision');
+      running.preemptedBy = counterOf(model, late);
+      running.stop();
+    }
     return Promise.resolve();
   });
 }

@@ -1,5 +1,5 @@
 import type { Plan, Stop } from './plan.ts';
-import { copiesOf, type Found, restore, rollBack } from './putBack.ts';
+import { copiesOf, counter, type Found, restore, rollBack } from './putBack.ts';
 import {
   type Check,
   isSame,
@@ -379,6 +379,7 @@ export class ReleaseModel {
 /** Starts queued work until nothing is left, or a release is held. */
 export function work(model: TargetModel): void {
   while (model.running === null) {
+    counter(model);
     const [rollback] = model.rollbacks;
     const [waiting, ...rest] = model.queue;
     if (rollback !== undefined) {

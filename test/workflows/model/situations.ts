@@ -46,6 +46,7 @@ const SITUATIONS = [
   'a submission is withdrawn while another one of its release stands',
   'a release comes again while it is stopped',
   'a late revision is countered',
+  'a release that waits makes way for the rollback from a late revision',
   'a rollback preempts a release',
   'a rollback of an idle target',
   'a person holds a target that a rollback holds',

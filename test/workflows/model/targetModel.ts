@@ -47,6 +47,12 @@ export interface Rollback {
   readonly holds?: false;
 }
 
+/** A revision that was given up on and may still become active, and the one to restore then. */
+export interface Late {
+  readonly revision: number;
+  readonly restoreTo: number;
+}
+
 export interface Waiting {
   readonly id: string;
   readonly plan: Plan;
@@ -114,7 +120,9 @@ export class TargetModel {
   hold: { readonly by: string } | null = null;
   queue: readonly Waiting[] = [];
   rollbacks: readonly Rollback[] = [];
-  late: readonly { readonly revision: number; readonly restoreTo: number }[] = [];
+  late: readonly Late[] = [];
+  /** The late revision that has become active. */
+  overtaker: Late | null = null;
   drift: { readonly expected: number; readonly found: number | null } | null = null;
   running: ReleaseModel | null = null;
   readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> &

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
@@ -146,6 +146,63 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
       requestedBy: { from: 'watch' },
     });
     expect([target.world.active, state.needsPerson]).toEqual([good, null]);
+  });
+
+  describe('of which the target has begun the rollback', () => {
+    /** A target with two verified revisions. The rollback that counters a late one has not looked at the deployment yet. */
+    const countering = async () => {
+      const [target, good, serving] = await harness.newReleasedTarget('x', 'a');
+      const late = await abandoned(target);
+      const looks = target.world.count('findDeployment');
+      const gate = target.world.gate('findDeployment');
+      target.world.bringUp(late);
+      await target.world.called('findDeployment', looks + 1);
+      const ends = async (rollbacks = 1) => {
+        gate.open();
+        const { state } = await target.viewOnce(({ state: { history } }) => history.length === 3 + rollbacks);
+        return state;
+      };
+      return { target, good, serving, ends };
+    };
+
+    it('is not replaced by what a person puts in quarantine meanwhile', async () => {
+      const { target, good, ends } = await countering();
+      await target.handle.executeUpdate('quarantine', { args: [{ artifact: identity('a'), who: 'bo' }] });
+      expect((await ends()).history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+      expect(target.world.active).toBe(good);
+    });
+
+    it('is not replaced for good by what a person leaves meanwhile', async () => {
+      const { target, good, serving, ends } = await countering();
+      const answer = await target.rollback({ serving });
+      expect(answer).toMatchObject({ disposition: 'queued', serves: { revisionId: good } });
+      const { known, hold } = await ends(2);
+      expect(target.world.active).toBe(good);
+      expect(known.find(({ revisionId }) => revisionId === serving)?.quarantined).toBe(true);
+      expect(hold?.requestId).toBe(answer.requestId);
+    });
+
+    it('and that another tool has replaced stays replaced', async () => {
+      const { target, good, ends } = await countering();
+      target.world.bringUp(good);
+      const before = target.world.redeployed.length;
+      expect((await ends()).activeRevisionId).toBe(good);
+      expect(target.world.redeployed).toHaveLength(before);
+    });
+  });
+
+  it('and was verified before stays restorable once it is countered: no person left it', async () => {
+    const [target, good, slow] = await harness.newReleasedTarget('x', 'a');
+    target.world.bad.add(identity('b'));
+    target.world.slow.add(slow);
+    const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 1_000 } };
+    expect(await target.release('b', { steps })).toMatchObject({ servingRevisionId: good });
+    target.world.bringUp(slow);
+    const { state } = await target.viewOnce(({ state: { history } }) => history.length === 4);
+    expect(state.history[3]).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+    const known = state.known.find(({ revisionId }) => revisionId === slow);
+    expect(known).toMatchObject({ verified: true });
+    expect(known).not.toHaveProperty('quarantined');
   });
 
   it('too late is dropped after a read, also while a release waits', async () => {
