@@ -40,6 +40,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     {
       ...state,
       activeRevisionId: meant.servingRevisionId ?? (unknown ? null : state.activeRevisionId),
+      lastGood: goodFor(state.lastGood, result),
       known: mergeKnown(state, result, satisfied),
       rollbacks: state.rollbacks.filter((request) => !satisfied.includes(request)),
       hold: holdAfter(state, result, satisfied),
@@ -58,6 +59,11 @@ function skippedChecks({ interventions }: ReleaseResult): readonly string[] | un
     kind === 'skip' && taken && what !== undefined && stepOfSkip(what) === 'check' ? [what] : [],
   );
   return skipped.length === 0 ? undefined : skipped;
+}
+
+/** The last settings that worked, unless `slipway.yaml` names another deployment since, and a release has claimed it. */
+function goodFor(lastGood: TargetSpec | null, { deploymentId }: ReleaseResult): TargetSpec | null {
+  return isAnother(deploymentId, lastGood?.deploymentId) ? null : lastGood;
 }
 
 /** Keeps the settings that worked, for the next restore. `newest`: the newest request's settings when it began. */

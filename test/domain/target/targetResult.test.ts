@@ -4,7 +4,7 @@ import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import { keepSettings, recordResult } from '../../../src/domain/target/targetResult.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
-import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
+import { ADA, NOW, request, result, rollback, seasoned, verified } from './targets.ts';
 
 type Ending = Partial<ReleaseResult>;
 
@@ -69,6 +69,14 @@ describe('a result', () => {
     const before = seasoned({ activeRevisionId: 'old', late });
     const state = after(before, { outcome: 'rolled_back', servingRevisionId: 'late' }, 'rollback-1');
     expect(state).toMatchObject({ activeRevisionId: 'old', late });
+  });
+
+  it('of another deployment that slipway.yaml names ends the use of the settings for the one before', () => {
+    const lastGood = { ...request('last').target, deploymentId: 'deployment' };
+    const before = seasoned({ lastGood, owns: 'deployment' });
+    expect(after(before, { outcome: 'failed' }).lastGood).toEqual(lastGood);
+    expect(after(before, { outcome: 'failed', deploymentId: null }).lastGood).toEqual(lastGood);
+    expect(after(before, { outcome: 'failed', deploymentId: 'another' }).lastGood).toBeNull();
   });
 
   it('that needs a person is kept until a release ends well', () => {
