@@ -167,11 +167,16 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
 }
 
-/** Handles a rollback to one revision that a person named or the target chose. */
+/**
+ * Handles a rollback to one revision that a person named or the target chose. If a person named it, it joins none for which the
+ * target chose: that one may end with another revision.
+ */
 function goTo(situation: RollbackSituation, request: RollbackRequest): RollbackTaken {
   const { state } = situation;
-  const { to } = request;
-  const same = state.rollbacks.find((other) => to !== undefined && other.to === to);
+  const { to, from } = request;
+  const same = state.rollbacks.find(
+    (other) => to !== undefined && other.to === to && (from !== undefined || other.from === undefined),
+  );
   return same === undefined ? take(situation, request) : join(situation, request, same);
 }
 

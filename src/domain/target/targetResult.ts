@@ -1,7 +1,7 @@
 import { pick } from '@slipway/contract/pick';
 
 import { restoreSpanOf } from '../delivery/restoreSpan.ts';
-import { isAnother, isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
+import { isAnother, isSameRevision, keepKnown, namedRevision, originalOf } from '../deployment/revision.ts';
 import { stepOfSkip } from '../intervention/standing.ts';
 import { needsPerson } from '../release/outcome.ts';
 import {
@@ -113,13 +113,13 @@ function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): bool
 }
 
 /**
- * The rollbacks that a result settles. A rollback settles the first one, with any outcome. A release settles the one
- * it was stopped for, if it restored anything. It also settles each one whose goal is reached: the named revision
+ * The rollbacks that a result settles. A rollback settles the first one, with any outcome. If it ends well, it also settles
+ * those after it by which people named the revision that serves. A release settles the one it was stopped for, if it restored anything. It also settles each one whose goal is reached: the named revision
  * serves, or, unless it was released, the left one does not. One that comes after an unsettled one is not settled: that
  * one changes what serves.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
-  if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
+  if (result.kind === 'rollback') return settledByRollback(state, result);
   const { outcome, servingRevisionId: serving, steps, preemptedBy } = result;
   if (outcome === 'errored' && serving === null) return [];
   const known = [...state.known, ...result.knownRevisions];
@@ -140,6 +140,20 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   };
   const open = state.rollbacks.findIndex((request) => !isSettled(request));
   return open === -1 ? state.rollbacks : state.rollbacks.slice(0, open);
+}
+
+function settledByRollback(
+  { known, rollbacks }: TargetState,
+  { outcome, servingRevisionId: serving, servingVerified, knownRevisions }: ReleaseResult,
+): readonly RollbackRequest[] {
+  const all = [...known, ...knownRevisions];
+  const isReached = (request: RollbackRequest): boolean => {
+    const named = namedRevision(request);
+    if (named === undefined || serving === null || !servingVerified) return false;
+    return outcome === 'rolled_back' && isSameRevision(all, named, serving);
+  };
+  const open = rollbacks.findIndex((request, index) => index > 0 && !isReached(request));
+  return open === -1 ? rollbacks : rollbacks.slice(0, open);
 }
 
 /**

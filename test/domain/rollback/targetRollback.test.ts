@@ -72,6 +72,7 @@ describe('a rollback to a named revision', () => {
     ['on an idle target', serving(), null, 'queued: R1'],
     ['on hold', serving({ hold: HOLD }), null, 'queued: R1'],
     ['while the same waits', another(rollback('r', 'R1')), null, 'joined r: R1'],
+    ['to which the target goes itself', another({ ...leaving('R2', 'r'), to: 'R1' }), ROLLBACK, 'queued: R1'],
     ['while one without a name runs', another(leaving('R2', 'r')), ROLLBACK, 'queued: R1'],
     ['to what serves', serving({ activeRevisionId: 'R1' }), null, 'queued: R1'],
   ])('%s is handled correctly', (_, state, running, expected) => {
@@ -243,12 +244,12 @@ describe('an accepted rollback', () => {
     expect(state).toMatchObject({ queue: [], hold: { by: ADA, requestId: 'first' } });
   });
 
-  it('holds the target also if it joins the one with which Slipway counters a late revision', () => {
+  it('holds the target also while Slipway counters a late revision with the same one', () => {
     const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'R1', until: NOW };
     const state = counterLateRevision(serving({ late: [late], activeRevisionId: 'R1' }), late, 'counters');
     expect(state.hold).toBeNull();
     const { answer, state: joined } = ask(state, rollback('id', 'R1'));
-    expect(answer).toMatchObject({ disposition: 'joined', onHold: true });
+    expect(answer).toMatchObject({ disposition: 'queued', onHold: true });
     expect(joined.hold).toMatchObject({ by: ADA });
   });
 

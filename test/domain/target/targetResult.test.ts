@@ -79,6 +79,17 @@ describe('a result', () => {
     expect(after(before, { outcome: 'failed', deploymentId: 'another' }).lastGood).toBeNull();
   });
 
+  it('of a rollback also settles those after it by which people named what serves', () => {
+    const chosen = { ...rollback('chosen', 'old'), from: 'new' };
+    const rollbacks = [chosen, rollback('named', 'old'), rollback('other', 'older'), rollback('last', 'old')];
+    const before = seasoned({ known: ['older', 'old', 'new'].map(verified), rollbacks });
+    const settled = (ending: Ending) => after(before, ending, 'rollback-4').history[0]?.rollbackRequestIds;
+    const ending = { outcome: 'rolled_back', servingRevisionId: 'old' } as const;
+    expect(settled(ending)).toEqual(['chosen', 'named']);
+    expect(settled({ ...ending, servingRevisionId: 'older' })).toEqual(['chosen']);
+    expect(settled({ ...ending, outcome: 'errored' })).toEqual(['chosen']);
+  });
+
   it('that needs a person is kept until a release ends well', () => {
     const stuck = after(seasoned(), { outcome: 'rollback_failed', instructions: 'do this' });
     expect(stuck.needsPerson).toEqual({ releaseId: 'release-1', since: NOW, instructions: 'do this' });

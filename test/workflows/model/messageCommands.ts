@@ -266,7 +266,11 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
       rollback = { ...asked, to: model.before(from), from };
     }
   }
-  const same = rollbacks.find(({ to }) => to !== undefined && to === rollback.to);
+  // One for which the target chose may end with another revision than the one that a person named.
+  const mayMiss = ({ from }: Rollback): boolean => from !== undefined && rollback.from === undefined;
+  const same = rollbacks.find(
+    (other) => other.to !== undefined && other.to === rollback.to && !mayMiss(other),
+  );
   if (same !== undefined) return join(same);
   model.met.add(running === null ? 'a rollback of an idle target' : 'a rollback preempts a release');
   if (model.canceled) model.met.add('a canceled target is rolled back');

@@ -269,9 +269,13 @@ export class TargetModel {
     const all = [...this.known, ...ending.news];
     const tried = ending.tried.length > 0;
     const isSettled = (rollback: Rollback): boolean => {
-      if (ending.kind === 'rollback') return rollback === this.rollbacks[0];
-      if (outcome === 'errored' && serving === null) return false;
       const { to, from } = rollback;
+      if (ending.kind === 'rollback') {
+        const isGood = all.findLast((one) => one.revision === serving)?.verified === true;
+        const isReached = from === undefined && isSame(all, serving, to ?? null);
+        return rollback === this.rollbacks[0] || (outcome === 'rolled_back' && isGood && isReached);
+      }
+      if (outcome === 'errored' && serving === null) return false;
       // A rollback to its own revision has only ended its soak.
       if (outcome === 'released') return from === undefined && isSame(all, serving, to ?? null);
       if (tried && rollback === ending.rollback && (to !== undefined || from === undefined)) return true;

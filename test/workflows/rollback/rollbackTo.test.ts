@@ -37,6 +37,23 @@ describeWorkflows('a manual rollback to a named revision', (harness) => {
     expect(target.world.active).toBe(revisionId);
   });
 
+  it.each([
+    ['is reached with it', true],
+    ['fails if that one goes on to another, because it cannot be deployed', false],
+  ])('while a rollback runs for which the target chose that one %s', async (_, isReached) => {
+    const [target, good, second, bad] = await harness.newReleasedTarget('x', 'a', 'b');
+    const gate = target.world.gate('redeployRevision');
+    if (!isReached) target.world.broken.set(second, 'DEPLOY_FAILED');
+    await target.rollback({ serving: bad });
+    await target.world.called('redeployRevision');
+    const { requestId } = await target.rollback({ to: second });
+    gate.open();
+    const row = await target.ended(requestId);
+    expect(row.servingRevisionId).toBe(isReached ? second : good);
+    expect(row.outcome).toBe(isReached ? 'rolled_back' : 'rollback_failed');
+    expect((await target.idle()).state.history).toHaveLength(isReached ? 4 : 5);
+  });
+
   it('by a prefix of its id, or by its release, is that revision', async () => {
     const { target } = harness.newServingTarget();
     const first = await target.release('a');
