@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, rename, stat } from 'node:fs/promises';
-import { homedir, platform } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { platform, userInfo } from 'node:os';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** The version that Slipway installs (server 1.29.1). `go install` cannot install newer ones. */
@@ -28,10 +28,11 @@ export function testServerFileName(): string {
   return platform() === 'win32' ? 'temporal-test-server.exe' : 'temporal-test-server';
 }
 
+/** Empty and relative variables do not count: they would mean the working folder. */
 function cacheDirectory(env: NodeJS.ProcessEnv, system: NodeJS.Platform): string {
-  const home = env['HOME'] ?? env['USERPROFILE'] ?? homedir();
-  const xdg = env['XDG_CACHE_HOME'];
-  if (xdg !== undefined && xdg !== '') return xdg;
+  const { XDG_CACHE_HOME: xdg = '', HOME: unix = '', USERPROFILE: windows = '' } = env;
+  if (isAbsolute(xdg)) return xdg;
+  const home = [unix, windows].find(isAbsolute) ?? userInfo().homedir;
   if (system === 'darwin') return join(home, 'Library', 'Caches');
   if (system === 'win32') return env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local');
   return join(home, '.cache');

@@ -1,5 +1,6 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -48,6 +49,12 @@ describe('finding Temporal', () => {
   it.each([
     ['linux', { HOME: '/home/ada' }, '/home/ada/.cache/slipway/temporal/1.5.1/temporal'],
     ['linux', { HOME: '/home/ada', XDG_CACHE_HOME: '/cache' }, '/cache/slipway/temporal/1.5.1/temporal'],
+    [
+      'linux',
+      { HOME: '/home/ada', XDG_CACHE_HOME: 'cache' },
+      '/home/ada/.cache/slipway/temporal/1.5.1/temporal',
+    ],
+    ['linux', { HOME: '' }, `${userInfo().homedir}/.cache/slipway/temporal/1.5.1/temporal`],
     ['darwin', { HOME: '/Users/ada' }, '/Users/ada/Library/Caches/slipway/temporal/1.5.1/temporal'],
     ['win32', { LOCALAPPDATA: '/C/Local' }, '/C/Local/slipway/temporal/1.5.1/temporal.exe'],
   ] as const)('uses the cache folder of %s (%o)', (system, variables, path) => {
