@@ -20,6 +20,12 @@ describe('the output in a page', () => {
     expect(essentialOutput(PRINTED)).toMatch(shownPattern(shown));
   });
 
+  it('matches one of a slow machine, which also tells what a step waits for', () => {
+    const call = '  now      revision 5f63285c is BUILDING\n';
+    const slow = `  … deployed    15s\n${call}    added 23 packages in 9s\n${call}`;
+    expect(essentialOutput(PRINTED.replace('  ✔ dep', `${slow}  ✔ dep`))).toMatch(shownPattern(PRINTED));
+  });
+
   it.each([
     ['another word', PRINTED.replace('DEPLOYED', 'FAILED')],
     ['another number of files', PRINTED.replace('6 files', '7 files')],

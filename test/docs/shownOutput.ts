@@ -6,12 +6,14 @@ export function shownPattern(shown: string): RegExp {
   return new RegExp(`^${lines.join('')}$`);
 }
 
-/** An output without what varies: ids, digests, durations, times, sizes, ports, attempts, columns. */
+/** An output without what varies: ids, digests, durations, times, sizes, ports, attempts, columns, slow steps. */
 export function essentialOutput(output: string): string {
   return DIFFERING.reduce((text, [pattern, name]) => text.replaceAll(pattern, name), output);
 }
 
 const DIFFERING: readonly (readonly [RegExp, string])[] = [
+  // What the command prints about a step while it takes long, with the lines of a build.
+  [/^ {2}… .*\n(?: {2}(?:now| ) .*\n)*/gm, ''],
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],
   [/\bsha256:[0-9a-f]+/g, 'sha256:ID'],
   [/\b[0-9a-f]{32}\b/g, 'ID'],
