@@ -53,6 +53,6 @@ export interface Beginning {
   /** Whether a redeploy makes a new revision, or deploys the old one again. */
   readonly redeployMakesRevision: boolean;
   readonly continueAsNewAfterEvents: number;
-  /** How its first release is guarded, which comes before every command. `null`: it has none. */
-  readonly guard: Guarded | null;
+  /** The releases that are requested before every command. */
+  readonly releases: readonly Plan[];
 }

@@ -100,7 +100,6 @@ const where = fc.oneof(
   { weight: 3, arbitrary: fc.constant('the one before' as const) },
   { weight: 3, arbitrary: fc.nat(9) },
   { weight: 1, arbitrary: fc.constant('an unknown revision' as const) },
-  { weight: 1, arbitrary: fc.constant('what soaks' as const) },
 );
 const by = fc.constantFrom('its id' as const, 'the beginning of its id' as const, 'its release' as const);
 const leaving = fc.oneof(
@@ -113,7 +112,24 @@ const malformed = fc.constantFrom<unknown>(7, 'rollback!', [], [{ to: 'x' }], { 
 const several = (times: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>
   Array.from({ length: times }, () => command);
 
-/** The possible commands. Repeated entries are more likely. */
+/** A command for a moment that is rare, and that chance alone would meet too seldom. */
+const during = (isNow: (model: TargetModel) => boolean, rare: Command): Command => ({
+  check: (model) => isNow(model as TargetModel) && rare.check(model),
+  run: (model, subject) => rare.run(model, subject),
+  toString: () => rare.toString(),
+});
+const runs = ({ running }: TargetModel): boolean => running !== null;
+const soaks = ({ running }: TargetModel): boolean => running?.stage === 'soak';
+const stops = ({ running }: TargetModel): boolean => running?.stopped === true;
+
+const measured = fc
+  .tuple(
+    fc.constantFrom<Measured>('worse', 'good', 'nothing'),
+    fc.constantFrom<When>('now', 'five times', 'at its end'),
+  )
+  .map((said) => measure(...said));
+
+/** The possible commands. Repeated entries are more likely. Those that are not possible at a moment are left out. */
 const COMMANDS: fc.Arbitrary<Command>[] = [
   ...several(
     8,
@@ -122,24 +138,28 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.nat(3).map(submitAgain),
   ...several(2, fc.nat(3).map(runAgain)),
   ...several(
+    10,
+    fc.nat(3).map((pick) => during(stops, runAgain(pick))),
+  ),
+  ...several(
     2,
     fc.tuple(fc.nat(3), way).map((said) => withdrawSubmission(...said)),
   ),
   ...several(7, fc.constant(0).map(goOn)),
   ...several(3, fc.constant(0).map(takeRound)),
+  ...several(5, measured),
   ...several(
-    5,
-    fc
-      .tuple(
-        fc.constantFrom<Measured>('worse', 'good', 'nothing'),
-        fc.constantFrom<When>('now', 'five times', 'at its end'),
-      )
-      .map((said) => measure(...said)),
+    10,
+    measured.map((command) => during(runs, command)),
   ),
   ...several(2, fc.constantFrom('cancel' as const, 'terminate' as const).map(endGuard)),
   ...several(
     3,
     fc.tuple(where, by, leaving, way, usually(false, true)).map((said) => rollBackTo(...said)),
+  ),
+  ...several(
+    3,
+    way.map((by) => rollBackTo('what soaks', 'its id', 'nothing', by, false)),
   ),
   ...several(
     3,
@@ -159,7 +179,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
       .map((said) => say(...said)),
   ),
   ...several(
-    5,
+    8,
     fc.tuple(fc.nat(5), way).map((said) => sayWhatFits(...said)),
   ),
   ...several(2, fc.constant(0).map(loseWorker)),
@@ -175,25 +195,51 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.constantFrom('terminate' as const, 'cancel' as const).map(touchLock),
   plan.map(releaseUnderOtherSpelling),
   ...several(3, fc.constant(0).map(comesUpLate)),
+  ...several(
+    8,
+    fc.constant(0).map(() => during(runs, comesUpLate())),
+  ),
   ...several(2, fc.constant(0).map(changeByHand)),
+  ...several(
+    2,
+    fc.constant(0).map(() => during(soaks, changeByHand())),
+  ),
   fc.nat(9).map(ruin),
   ...several(2, fc.boolean().map(provider)),
   ...several(2, fc.boolean().map(slowAnswers)),
 ];
-
-const beginning: fc.Arbitrary<Beginning> = fc.record({
-  deployment: fc.constantFrom('serving' as const, 'empty' as const, 'elsewhere' as const),
-  redeployMakesRevision: fc.boolean(),
-  continueAsNewAfterEvents: fc.constantFrom(4_000, 40),
-  // So that sequences come by what happens to guards.
-  guard: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: GUARDED }),
-});
 
 const SIMPLE: Plan = {
   ...{ artifact: 'good-1', variant: 1, queue: 'latest', overrideHold: false, stop: null, freeze: 'none' },
   ...{ onError: 'rollback', create: 'answered', upload: 'answered', patch: 'answered', check: 'answered' },
   ...{ soak: 'none', guard: null, asks: 'what all answer', redeploy: 'answered' },
 };
+const WAITS: Plan = { ...SIMPLE, artifact: 'good-2', stop: 'approval' };
+const FROZEN: Plan = { ...WAITS, stop: 'freeze', freeze: 'ends' };
+
+const beginning: fc.Arbitrary<Beginning> = fc.record({
+  deployment: fc.constantFrom('serving' as const, 'empty' as const, 'elsewhere' as const),
+  redeployMakesRevision: fc.boolean(),
+  continueAsNewAfterEvents: fc.constantFrom(4_000, 40),
+  // So that sequences come by what happens to guards, and to releases that wait: beside one, over a copy, or while a revision
+  // that was given up on may come up.
+  releases: fc.oneof(
+    { weight: 6, arbitrary: fc.constant([]) },
+    { weight: 3, arbitrary: GUARDED.map((guard) => [{ ...SIMPLE, guard }]) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(GUARDED, fc.constantFrom(WAITS, FROZEN))
+        .map(([guard, next]) => [{ ...SIMPLE, guard }, next]),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .constantFrom('fails' as const, 'hangs' as const)
+        .map((artifact) => [SIMPLE, { ...SIMPLE, artifact }, WAITS]),
+    },
+  ),
+});
 
 /** What to run, and how to repeat it. */
 export interface Sequences {
@@ -232,7 +278,7 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
     const property = fc.asyncProperty(
       beginning,
       fc.commands(COMMANDS, {
-        maxCommands: 30,
+        maxCommands: 40,
         size: 'max',
         ...(replayPath === undefined ? {} : { replayPath }),
       }),
@@ -241,8 +287,7 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
         const model = new TargetModel(begins);
         try {
           const setUp = async () => {
-            const { guard } = begins;
-            if (guard !== null) await release({ ...SIMPLE, guard }, false).run(model, subject);
+            for (const plan of begins.releases) await release(plan, false).run(model, subject);
             return { model, real: subject };
           };
           await fc.asyncModelRun(setUp, happens);
