@@ -113,10 +113,13 @@ function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): bool
 }
 
 /**
- * The rollbacks that a result settles. A rollback settles the first one, with any outcome. If it ends well, it also settles
- * those after it by which people named the revision that serves. A release settles the one it was stopped for, if it restored anything. It also settles each one whose goal is reached: the named revision
- * serves, or, unless it was released, the left one does not. One that comes after an unsettled one is not settled: that
- * one changes what serves.
+ * The rollbacks that a result settles.
+ * - A rollback settles the first one, with any outcome. If it ends well, it also settles those after it by which people named
+ *   the revision that serves.
+ * - A release settles the one it was stopped for, if it restored anything. It also settles each one whose goal is reached: the
+ *   named revision serves, or, unless it was released, the left one does not.
+ *
+ * One that comes after an unsettled one is not settled: that one changes what serves.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return settledByRollback(state, result);

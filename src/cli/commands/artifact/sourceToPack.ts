@@ -144,7 +144,10 @@ export async function warnOfSource(output: Output, source: SourceToPack): Promis
   output.note('  fetch them: git lfs pull; in GitHub Actions: actions/checkout with lfs: true');
 }
 
-/** The tracked files that a source would pack, but lacks because of a sparse checkout. Files that a person removed do not count. */
+/**
+ * The tracked files that a source would pack, but lacks because of a sparse checkout. Files that a person removed do not
+ * count.
+ */
 async function sparseFiles(source: SourceToPack, tracked: ReadonlySet<string>): Promise<readonly string[]> {
   const { root, entries, patterns } = source;
   const packed = new Set(entries.map(({ path }) => path));

@@ -18,7 +18,8 @@ import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
 
 /**
  * The inputs of a file, one at a time.
- * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing, or cannot be read; while iterating, with the line, if an input is invalid.
+ * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing or cannot be read; while iterating, if an input is invalid, with
+ * its line.
  */
 export async function openInputs(
   file: string,
