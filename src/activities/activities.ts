@@ -17,7 +17,12 @@ import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { CommentSpec } from '../domain/preview/preview.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../domain/promotion/promotion.ts';
-import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
+import type {
+  CheckVerdict,
+  ReleaseRequest,
+  ReleaseResult,
+  RollbackRequest,
+} from '../domain/release/release.ts';
 import type { RecordedTarget, TargetSpec } from '../domain/target/targetSpec.ts';
 import type {
   HistoryRow,
@@ -306,10 +311,13 @@ export interface Activities {
    * @param input - `recordStore`: if one is known. `afresh`: read only the highest number and what runs.
    * @returns `state`: `null` if no earlier run had any state.
    */
-  recallTarget(input: {
-    readonly recordStore: string | null;
-    readonly afresh: boolean;
-  }): Promise<Attempted<{ state: TargetState | null; work: NextWork | null }>>;
+  recallTarget(input: { readonly recordStore: string | null; readonly afresh: boolean }): Promise<
+    Attempted<{
+      state: TargetState | null;
+      work: NextWork | null;
+      signaled?: readonly RollbackRequest[] | undefined;
+    }>
+  >;
 
   /** Writes the calling target's state that must not be lost to its record store. */
   keepTarget(input: { readonly store: string; readonly state: KeptState }): Promise<Attempted<object>>;

@@ -63,6 +63,8 @@ export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
 export interface TargetView {
   readonly state: TargetState;
   readonly running: Running | null;
+  /** The signaled rollbacks that the target answers once it has read what serves. Absent: none. */
+  readonly signaled?: readonly RollbackRequest[];
   /** Set until the target has read the state of its earlier runs. Then `state` has no meaning yet. */
   readonly recovering?: true;
 }

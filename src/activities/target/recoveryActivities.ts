@@ -7,7 +7,7 @@ import { type ArtifactStore, readTargetRecord, targetRecordName } from '../../ar
 import { SlipwayError } from '../../domain/errors.ts';
 import { takeReport } from '../../domain/guard/takeReport.ts';
 import { exactText } from '../../domain/scalars.ts';
-import type { ReleaseResult } from '../../domain/release/release.ts';
+import type { ReleaseResult, RollbackRequest } from '../../domain/release/release.ts';
 import { endUnstarted } from '../../domain/target/targetQueue.ts';
 import {
   EMPTY_TARGET,
@@ -40,6 +40,8 @@ type RecordStore = Pick<ArtifactStore, 'putRecord' | 'getRecord'>;
 interface Left {
   readonly state: TargetState | null;
   readonly work: NextWork | null;
+  /** The signaled rollbacks that it had not answered. */
+  readonly signaled?: readonly RollbackRequest[] | undefined;
 }
 
 /** The share of an attempt for a query to one earlier run, which a worker must replay first. */
@@ -76,8 +78,9 @@ export function recoveryActivities(
         throw unreadable(`${asked.problem}, and the record store (${where}) has no state of it`);
       };
       return askTemporal(async (client): Promise<Left> => {
-        const { state, work } = await recall(client);
-        return { state: state && (await withReport(client, workflowId, state)), work };
+        const left = await recall(client);
+        const { state } = left;
+        return { ...left, state: state && (await withReport(client, workflowId, state)) };
       });
     },
 
@@ -128,7 +131,7 @@ async function askRuns(
     }
     // It ended before it had read the state of the runs before it.
     if (seen.recovering === true) continue;
-    return { left: await leftBehind(client, seen) };
+    return { left: { ...(await leftBehind(client, seen)), signaled: seen.signaled } };
   }
   return { problem: null };
 }

@@ -1,3 +1,5 @@
+import { CancellationScope } from '@temporalio/workflow';
+
 import { copyMadeElsewhere, type DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { findRevision, noRevision } from '../../domain/deployment/revisionName.ts';
 import type { ReleaseRequest, RollbackRequest } from '../../domain/release/release.ts';
@@ -22,6 +24,8 @@ export class RollbackRequests {
   readonly #target: TargetCore;
   /** By request id, because a client that does not wait for the answer sends the same request as a signal. */
   readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
+  /** Those that came as signals: nobody sends them again. By request id. */
+  readonly #signaled = new Map<string, RollbackRequest>();
   /** The first answer to each request of this run, by request id. */
   readonly #answers = new Map<string, Taken<RollbackAnswer>>();
   #looking: ReturnType<typeof lookAtDeployment> | undefined;
@@ -38,11 +42,28 @@ export class RollbackRequests {
     return { state: 'answered', answer: taken.answer };
   }
 
-  take(request: RollbackRequest): Promise<Taken<RollbackAnswer>> {
+  /** The signaled requests that have no answer yet. A run that takes over must take them. */
+  get signaled(): readonly RollbackRequest[] {
+    return [...this.#signaled.values()];
+  }
+
+  /** Takes what an earlier run was about to answer when it ended. */
+  async takeOver(signaled: readonly RollbackRequest[]): Promise<void> {
+    for (const request of signaled) {
+      const taken = await CancellationScope.nonCancellable(() => this.take(request, 'signal'));
+      if ('refused' in taken) this.#target.ignore('rollback', taken.refused);
+    }
+  }
+
+  take(request: RollbackRequest, origin: 'update' | 'signal'): Promise<Taken<RollbackAnswer>> {
     const { requestId } = request;
+    if (origin === 'signal') this.#signaled.set(requestId, request);
     const same = this.#taking.get(requestId);
     if (same !== undefined) return same;
-    const taken = this.#take(request).finally(() => this.#taking.delete(requestId));
+    const taken = this.#take(request).finally(() => {
+      this.#taking.delete(requestId);
+      this.#signaled.delete(requestId);
+    });
     this.#taking.set(requestId, taken);
     return taken;
   }

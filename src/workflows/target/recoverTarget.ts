@@ -1,5 +1,6 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 
+import type { RollbackRequest } from '../../domain/release/release.ts';
 import { EMPTY_TARGET, type NextWork, type TargetState } from '../../domain/target/targetState.ts';
 import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
@@ -49,28 +50,29 @@ const PATIENTLY = {
 /**
  * Restores the state of a target's earlier runs before the target accepts any message. If that state cannot be read,
  * the target is on hold and retries. A person who releases the hold starts it without the earlier state.
- * @returns the work that an earlier run left running.
+ * @returns the work that an earlier run left running, and the rollbacks that it left unanswered.
  */
 export async function recoverTarget(
   target: TargetCore,
   recordStore: string | undefined,
-): Promise<NextWork | undefined> {
-  if (doorway().door === 'open') return undefined;
+): Promise<Pick<Recalled, 'work' | 'signaled'>> {
+  if (doorway().door === 'open') return { work: null };
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
     const recallTarget = localFirst('recallTarget', { ...options, summary: 'read the earlier state' });
     return recallTarget({ recordStore: recordStore ?? null, afresh });
   };
-  const { state, work } = await recallOrWait(target, recall);
+  const { state, work, signaled } = await recallOrWait(target, recall);
   // No notices: the earlier runs have already sent them.
   if (state !== null) target.replace(state);
   doorway().door = 'open';
-  return work ?? undefined;
+  return { work, signaled };
 }
 
 interface Recalled {
   /** `null` if there was no earlier run. */
   readonly state: TargetState | null;
   readonly work: NextWork | null;
+  readonly signaled?: readonly RollbackRequest[] | undefined;
 }
 
 async function recallOrWait(

@@ -42,6 +42,7 @@ import { TargetGuard } from '../guard/guard.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
+import { RollbackRequests } from '../rollback/rollbackRequests.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
@@ -60,6 +61,7 @@ export class Target implements TargetCore {
   readonly #runLength: RunLength;
   /** A reset ends this life of the target. */
   readonly #life = CancellationScope.current();
+  readonly rollbacks = new RollbackRequests(this);
   readonly #notices = new Notices();
   readonly #guard = new TargetGuard(this);
   readonly #lateWatch = new LateWatch(this, async (counter) => {
@@ -204,13 +206,15 @@ export class Target implements TargetCore {
   async run(): Promise<never> {
     this.change(this.#state);
     if (this.#state.activeRevisionId !== null) this.#writeMemo();
-    const left = await recoverTarget(this, this.#input.recordStore);
+    const { work, signaled = [] } = await recoverTarget(this, this.#input.recordStore);
     const isKept = this.#state === this.#startsAs;
     const keeper = new StateKeeper(this, this.#input.recordStore, isKept ? this.#state : null);
     void keeper.keep();
     void this.#lateWatch.keep();
     void whenCanceled(() => this.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
-    if (left !== undefined) await this.#adopt(left);
+    const adopted = work === null ? undefined : this.#adopt(work);
+    void this.rollbacks.takeOver(signaled);
+    if (adopted !== undefined) await adopted;
     for (;;) {
       this.#runLength.note();
       this.#ignoreUnknownSignals();

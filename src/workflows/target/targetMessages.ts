@@ -63,21 +63,19 @@ import {
 } from '../../messages/target.ts';
 import { explain, refuse } from '../failure.ts';
 import { now } from '../journal.ts';
-import { RollbackRequests } from '../rollback/rollbackRequests.ts';
 import { atTheDoor, doorway } from './doorway.ts';
 import type { Target } from './target.ts';
 import type { Taken } from './targetCore.ts';
 
 export function handleTargetMessages(target: Target): void {
-  const rollbacks = new RollbackRequests(target);
   handleReleases(target);
-  handleRollbacks(target, rollbacks);
+  handleRollbacks(target);
   handleHolds(target);
   handleWithdrawals(target);
   handleQuarantine(target);
   handleReports(target);
   forwardInterventions(target);
-  answerQueries(target, rollbacks);
+  answerQueries(target);
 }
 
 /** A message that people can send as an update or as a signal. Both are validated and handled in the same way. */
@@ -158,7 +156,7 @@ function handleReleases(target: Target): void {
   );
 }
 
-function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
+function handleRollbacks(target: Target): void {
   handleMessage(target, {
     update: rollbackUpdate,
     signal: rollbackSignal,
@@ -169,12 +167,13 @@ function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
       if (target.state.spec === null) return 'this target has never taken a release';
       const report = isRecord(raw) ? readGuardReport(raw['report']) : '';
       // A refusal by `take` is kept as the answer, which the sender of a signal can look up.
-      if (request.to === undefined || origin === 'signal') return { request, report };
-      return namedProblem(target.state, request.to) ?? { request, report };
+      const read = { request, report, origin };
+      if (request.to === undefined || origin === 'signal') return read;
+      return namedProblem(target.state, request.to) ?? read;
     },
-    take: ({ request, report }) => {
+    take: ({ request, report, origin }) => {
       if (typeof report !== 'string') target.takeGuardReport(report);
-      return rollbacks.take(request);
+      return target.rollbacks.take(request, origin);
     },
   });
 }
@@ -374,15 +373,17 @@ function forwardInterventions(target: Target): void {
  */
 const FORWARDED_MAX = 100;
 
-function answerQueries(target: Target, rollbacks: RollbackRequests): void {
+function answerQueries(target: Target): void {
   const view = (): TargetView => {
-    const { state, running } = target;
-    return doorway().door === 'open' ? { state, running } : { state, running, recovering: true };
+    const { state, running, rollbacks } = target;
+    if (doorway().door !== 'open') return { state, running, recovering: true };
+    const { signaled } = rollbacks;
+    return signaled.length === 0 ? { state, running } : { state, running, signaled };
   };
   setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
   const find = (id: string): Lookup | null => {
     if (doorway().door !== 'open') return READING;
-    return lookUp(target.state, target.running, id) ?? rollbacks.lookUp(id) ?? null;
+    return lookUp(target.state, target.running, id) ?? target.rollbacks.lookUp(id) ?? null;
   };
   setHandler(lookupQuery, find, { description: 'The state of a release or rollback request' });
 }

@@ -201,6 +201,18 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     expect(state.said.map(({ message }) => message)).toEqual(['hold', 'unhold', 'quarantine']);
   });
 
+  it('reset while it reads what serves for a rollback by signal, still rolls back', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    const looks = target.world.count('findDeployment');
+    const look = target.world.gate('findDeployment');
+    await target.signal('rollback', { requestId: 'in-flight', ...BO });
+    await target.world.called('findDeployment', looks + 1);
+    await target.reset('last');
+    look.open();
+    expect(await target.ended('in-flight')).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
+  });
+
   it.each([false, true])(
     'reset to its first task after Continue-As-New, repeats no release (one runs: %s)',
     async (runs) => {
