@@ -179,9 +179,12 @@ export async function recordedRevisions(
   const recorded = new Map(known.map((revision) => [revision.revisionId, revision]));
   // Record names begin with the release's start time.
   const names = await store.listRecords(`${target}/`);
-  for (const name of names.slice(-RECORDS_READ)) {
+  const records: Partial<ReleaseResult>[] = [];
+  for (const name of names.reverse()) {
     const record = (await store.getRecord(name).catch(noneIfDamaged)) as Partial<ReleaseResult> | undefined;
-    if (record?.deploymentId !== deploymentId) continue;
+    if (record?.deploymentId === deploymentId && records.push(record) === RECORDS_READ) break;
+  }
+  for (const record of records.reverse()) {
     const { baseline, kind, revisionId, outcome, releaseId, endedAt: at = '' } = record;
     if (baseline?.revisionId != null && !recorded.has(baseline.revisionId)) {
       recorded.set(baseline.revisionId, { revisionId: baseline.revisionId, verified: baseline.verified, at });

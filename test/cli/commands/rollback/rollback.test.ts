@@ -81,6 +81,14 @@ it('has none of another deployment that the target had before', async () => {
   expect(await verdicts()).toEqual([]);
 });
 
+it('has its own behind any number of newer ones of another target of that name', async () => {
+  const knownRevisions = [{ revisionId: 'a', verified: true, at: '2026-11-21T12:00:00.000Z' }];
+  await record('production/100-release-1.json', { revisionId: 'a', knownRevisions });
+  for (let other = 101; other < 160; other++)
+    await record(`production/${other}-release-1.json`, { deploymentId: 'deployment-2', knownRevisions: [] });
+  expect(await verdicts()).toEqual([['a', true]]);
+});
+
 it('has the quarantines in the target’s stored state, unless that is of another deployment', async () => {
   const at = '2026-11-21T12:00:00.000Z';
   const known = { revisionId: 'b', verified: true, at };
