@@ -34,7 +34,9 @@ export async function takeOver(
   for (const [turn, pauseMs] of LOOK_AFTER_MS.entries()) {
     try {
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
-      await look(temporal, registry, turn === LOOK_AFTER_MS.length - 1, onEvent);
+      const isLast = turn === LOOK_AFTER_MS.length - 1;
+      // A worker that ends does not wait for a Temporal that hangs.
+      await temporal.client.withAbortSignal(signal, () => look(temporal, registry, isLast, onEvent));
     } catch (error) {
       if (signal.aborted) return;
       onEvent({ what: 'could_not_look', error });

@@ -38,3 +38,23 @@ it('fails what a killed worker had begun, also if Temporal refuses to offer the 
   expect(seen).toMatchObject([{ what: 'failed_step', step: { activityType: 'pollRevision' } }]);
   expect(failed).toEqual([{ workflowId: 'target:a/release-1', activityId: '7' }]);
 });
+
+it('ends with its worker, also if Temporal hangs', async () => {
+  const ended = new AbortController();
+  const temporal = answeringTemporal({
+    workflow: {
+      // eslint-disable-next-line require-yield -- it never answers
+      async *list() {
+        ended.abort();
+        await new Promise(() => undefined);
+      },
+    },
+  });
+  const registry = {
+    identity: 'slipway@host:2:own',
+    killed: () => Promise.resolve(['killed']),
+    forget: () => Promise.resolve(),
+    leave: () => Promise.resolve(),
+  };
+  await takeOver(temporal, registry, { signal: ended.signal, onEvent: () => expect.fail() });
+});
