@@ -49,8 +49,9 @@ export function hookWorkflowId(name: string, targets: readonly string[]): string
 }
 
 const IDENTITY_CHARACTERS = 12;
-/** How long a listener waits for a worker, in milliseconds: the sender waits for it. */
+/** How long a listener waits for a worker, and then finds out why none answered, in milliseconds: senders give up after 10 s. */
 const DELIVERY_TIMEOUT_MS = 8_000;
+const WHY_TIMEOUT_MS = 1_000;
 
 /**
  * Sends events to a hook's workflow, and starts the workflow if it does not run. Once this returns, the events are stored.
@@ -80,7 +81,10 @@ export async function deliverEvents(
       }),
     );
   } catch (error) {
-    if (isUntaken(error)) throw await untaken(temporal, workflowId, ACCEPTED, error);
+    if (isUntaken(error))
+      throw await client.withAbortSignal(AbortSignal.timeout(WHY_TIMEOUT_MS), () =>
+        untaken(temporal, workflowId, ACCEPTED, error),
+      );
     throw refusal(error) ?? temporalError(error, settings);
   }
 }

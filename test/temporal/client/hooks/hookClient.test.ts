@@ -34,4 +34,12 @@ it.each([
   },
 );
 
+it('an event that a Temporal that hangs does not take is refused before its sender gives up', async () => {
+  const handle = { describe: () => new Promise(() => undefined) };
+  const temporal = answeringTemporal({
+    workflow: { getHandle: () => handle, executeUpdateWithStart: untaken },
+  });
+  await expect(deliverEvents(temporal, HOOK, { events: [], orders: [] })).rejects.toThrow('CANCELLED');
+});
+
 const ANSWER = { event: 'e', approved: true, who: 'ada' };
