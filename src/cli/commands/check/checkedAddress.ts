@@ -17,8 +17,7 @@ export interface AgentAddress {
 
 /**
  * The agent of a target of the file, as its control plane says, or the one at a URL.
- * @throws SLIPWAY_USAGE, SLIPWAY_TARGET_UNKNOWN, SLIPWAY_NOT_SERVING, SLIPWAY_SECRET_MISSING, and the control plane's
- *   errors.
+ * @throws SLIPWAY_USAGE, SLIPWAY_TARGET_UNKNOWN, SLIPWAY_SECRET_MISSING, and the control plane's errors.
  */
 export async function agentOf(
   context: CommandContext,
@@ -34,11 +33,9 @@ export async function agentOf(
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const baseUrl = spec.agentUrl ?? (await readDeployment(context, spec)).source_config.custom_url;
   if (baseUrl == null) {
-    throw new SlipwayError(
-      'SLIPWAY_NOT_SERVING',
-      `the control plane knows no address of the agent of "${name}"`,
-      { hint: `release something on it first, or set targets.${name}.agentUrl` },
-    );
+    throw new SlipwayError('SLIPWAY_USAGE', `the control plane knows no address of the agent of "${name}"`, {
+      hint: `release something on it first, or set targets.${name}.agentUrl`,
+    });
   }
   const key = await agentKey(context, spec, baseUrl);
   return {

@@ -16,10 +16,10 @@ import { testOutput } from '../../testOutput.ts';
 const ID = randomUUID();
 
 /** A target on a control plane that answers every second read with 429. */
-async function busyTarget(reference: string) {
+async function busyTarget(reference: string, agentUrl: string | null = 'http://127.0.0.1:9') {
   const home = await temporaryFolder();
   const config = join(home, 'slipway.yaml');
-  const deployment = deploymentAnswer({ id: ID, source_config: { custom_url: 'http://127.0.0.1:9' } });
+  const deployment = deploymentAnswer({ id: ID, source_config: { custom_url: agentUrl } });
   const plane = await startService(({ url }, response) => {
     if (plane.requests.length % 2 === 1) json(response, 429, { detail: 'busy' });
     else json(response, 200, url.includes(ID) ? deployment : { resources: [deployment], offset: 0 });
@@ -52,4 +52,13 @@ it('check repeats a read of a busy control plane', async () => {
   const file = await loadConfig(config);
   const { baseUrl } = await agentOf(context, file.config, undefined, undefined);
   expect(baseUrl).toBe('http://127.0.0.1:9');
+});
+
+it('check of a target whose agent has no address yet fails with 1, which is no verdict', async () => {
+  const { config, context } = await busyTarget('deployment: greeter', null);
+  const file = await loadConfig(config);
+  await expect(agentOf(context, file.config, undefined, undefined)).rejects.toMatchObject({
+    exitCode: 1,
+    hint: expect.stringContaining('targets.staging.agentUrl') as string,
+  });
 });
