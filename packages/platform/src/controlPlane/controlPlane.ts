@@ -17,19 +17,19 @@ import { removeExpiredLinks } from '../tracing/tracingStore.ts';
 import type { BuildRevision, Isolation, StartAgent, GatewaySwitch } from './dependencies.ts';
 import { createStoredSecrets, selectRevisionsToWorkOn } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
-import { createFleet, type Fleet } from './fleet.ts';
+import { Fleet } from './fleet.ts';
 import { emptyTrash, homeLayout, removeTree } from './homeLayout.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
 import { LogFollowing } from './logFollowing.ts';
-import { createOrchestrator } from './orchestrator.ts';
-import { POLL_INTERVAL_MS, createBranchPoller } from './pushes/branchPoller.ts';
+import { Orchestrator } from './orchestrator.ts';
+import { BranchPoller, POLL_INTERVAL_MS } from './pushes/branchPoller.ts';
 import { createPushes } from './pushes/pushes.ts';
 import { removeOldBuilds, removeOldSources, trashOrphanedBuilds, trashOrphanedSources } from './retention.ts';
-import { createRevisionLogs } from './revisionLogs.ts';
+import { RevisionLogs } from './revisionLogs.ts';
 import { isSettled } from './revisionStates.ts';
-import { createRevisionWork } from './revisionWork.ts';
+import { RevisionWork } from './revisionWork.ts';
 import { createRevisions, hasNewerRequest, requeueRevision } from './revisions.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
@@ -110,9 +110,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   if (options.nextMasterKey !== undefined) sealing.rotateTo(secretsKeyOf(options.nextMasterKey));
   const secrets = createStoredSecrets(sealing);
   const secretsRotation = createSecretsRotation({ kysely, home: options.home, sealing });
-  const logs = createRevisionLogs(kysely, log);
+  const logs = new RevisionLogs(kysely, log);
   const uploads = createUploads({ kysely, home, log, maxBytes: options.uploadMaxBytes });
-  const fleet = createFleet({
+  const fleet = new Fleet({
     gateway: options.gateway,
     log,
     readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
@@ -120,7 +120,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
   const sources = createSources({ kysely, home, containers: options.containers });
-  const work = createRevisionWork({
+  const work = new RevisionWork({
     kysely,
     home,
     logs,
@@ -142,7 +142,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       };
     },
   });
-  const orchestrator = createOrchestrator({
+  const orchestrator = new Orchestrator({
     kysely,
     log,
     work,
@@ -182,7 +182,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const logFollowing = new LogFollowing({ kysely, logs });
 
-  const branchPoller = createBranchPoller({
+  const branchPoller = new BranchPoller({
     kysely,
     home,
     log,
@@ -265,8 +265,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   return {
     app,
-    agents: fleet.count,
-    buildQueue: orchestrator.queued,
+    agents: () => fleet.count(),
+    buildQueue: () => orchestrator.queued,
     registerDeployments: async () => {
       const rows = await kysely.selectFrom('deployments').select(['id', 'active_revision_id']).execute();
       for (const { id, active_revision_id: active } of rows) {

@@ -27,53 +27,145 @@ interface SupervisedAgent {
   agent: RunningAgent | undefined;
 }
 
-/** The serving agents: one per deployment. */
-export type Fleet = ReturnType<typeof createFleet>;
-
-export function createFleet(options: {
-  gateway: GatewaySwitch;
-  log: Logger;
+export interface FleetOptions {
+  readonly gateway: GatewaySwitch;
+  readonly log: Logger;
   /** The timeout of a start until the agent answers, in milliseconds. */
-  readyTimeoutMs: number;
+  readonly readyTimeoutMs: number;
   /** How long a replaced agent may continue its runs, in milliseconds. */
-  drainTimeoutMs: number;
+  readonly drainTimeoutMs: number;
   /** How long agents may finish their runs when the platform stops, in milliseconds. */
-  closeTimeoutMs: number;
-}) {
-  const supervisedAgents = new Map<string, SupervisedAgent>();
-  const restartSlots = new Slots(STARTS_AT_ONCE);
-  const newAgentSlots = new Slots(STARTS_AT_ONCE);
+  readonly closeTimeoutMs: number;
+}
+
+/** The switch of a deployment to a new agent. */
+interface Handover {
+  /** Drains the old agent in the background. */
+  finish(): void;
+  /** Switches back to the old agent and ends the new one. */
+  undo(): void;
+}
+
+/** The serving agents: one per deployment. */
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #supervisedAgents = new Map<string, SupervisedAgent>();
+  readonly #restartSlots = new Slots(STARTS_AT_ONCE);
+  readonly #newAgentSlots = new Slots(STARTS_AT_ONCE);
   /** Work in the background, with the deployment of each. */
-  const backgroundTasks = new Map<Promise<void>, string>();
+  readonly #backgroundTasks = new Map<Promise<void>, string>();
+
+  constructor(options: FleetOptions) {
+    this.#options = options;
+  }
+
+  /** Starts an agent next to the serving one. @throws why it did not become ready; nothing of it remains */
+  start(spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> {
+    return this.#start(this.#newAgentSlots, spec, signal);
+  }
+
+  /** Sends the deployment's requests to a ready agent, and keeps it alive from now on. */
+  handOver(spec: AgentSpec, agent: RunningAgent): Handover {
+    const { deploymentId } = spec;
+    const previous = this.#supervisedAgents.get(deploymentId);
+    const requestsEnded = this.#switchTo(spec, agent);
+    const supervised = this.#supervise(spec, agent);
+    return {
+      finish: () => {
+        if (previous === undefined) return;
+        this.#runInBackground(deploymentId, this.#drain(previous, requestsEnded), 'an agent was not drained');
+      },
+      undo: () => {
+        supervised.stopSupervision.abort();
+        if (previous === undefined) this.#unregister(deploymentId);
+        else this.#takeBack(previous);
+        agent.kill();
+      },
+    };
+  }
+
+  /** Restarts the agent that served before the platform stopped, and retries until another one is handed over. */
+  restore(spec: AgentSpec): void {
+    if (!this.#supervisedAgents.has(spec.deploymentId)) this.#supervise(spec, undefined);
+  }
+
+  /** Drains and removes a deployment's agents; resolves when none of them runs. */
+  async remove(deploymentId: string): Promise<void> {
+    const supervised = this.#supervisedAgents.get(deploymentId);
+    this.#supervisedAgents.delete(deploymentId);
+    const requestsEnded = this.#options.gateway.remove(deploymentId);
+    if (supervised !== undefined) await this.#drain(supervised, requestsEnded);
+    // Older agents of the deployment may still be draining. After this, none of its agents writes anything.
+    const ofDeployment = [...this.#backgroundTasks].filter(([, id]) => id === deploymentId);
+    await Promise.all(ofDeployment.map(([work]) => work));
+  }
+
+  /** How many agents serve, and how many are being restarted after they ended by themselves. */
+  count(): { readonly running: number; readonly starting: number } {
+    const running = [...this.#supervisedAgents.values()].filter(({ agent }) => agent !== undefined).length;
+    return { running, starting: this.#supervisedAgents.size - running };
+  }
+
+  async close(): Promise<void> {
+    const left = [...this.#supervisedAgents.values()];
+    this.#supervisedAgents.clear();
+    // The listener has stopped: an agent finishes its open requests while it drains.
+    const { closeTimeoutMs } = this.#options;
+    await Promise.all(left.map((supervised) => this.#drain(supervised, Promise.resolve(), closeTimeoutMs)));
+    await Promise.all(this.#backgroundTasks.keys());
+  }
 
   /** Starts an agent once a slot is free. */
-  const start = async (slots: Slots, spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> => {
+  async #start(slots: Slots, spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> {
     const releaseSlot = await slots.acquire(signal);
     try {
       signal.throwIfAborted();
-      return await spec.start({ signal, readyTimeoutMs: options.readyTimeoutMs });
+      return await spec.start({ signal, readyTimeoutMs: this.#options.readyTimeoutMs });
     } finally {
       releaseSlot?.();
     }
-  };
+  }
 
-  const runInBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
-    const done = work
-      .catch((error: unknown) => options.log.error({ err: error, deployment: deploymentId }, what))
-      .finally(() => backgroundTasks.delete(done));
-    backgroundTasks.set(done, deploymentId);
-  };
+  #switchTo({ deploymentId, revisionId }: AgentSpec, { url, exited }: RunningAgent): Promise<void> {
+    return this.#options.gateway.switchTo(deploymentId, { url, revisionId, exited });
+  }
 
-  const switchTo = (spec: AgentSpec, agent: RunningAgent): Promise<void> =>
-    options.gateway.switchTo(spec.deploymentId, {
-      url: agent.url,
-      revisionId: spec.revisionId,
-      exited: agent.exited,
-    });
+  #unregister(deploymentId: string): void {
+    const { gateway } = this.#options;
+    this.#supervisedAgents.delete(deploymentId);
+    this.#runInBackground(
+      deploymentId,
+      gateway.remove(deploymentId),
+      'a deployment could not be removed from the gateway',
+    );
+    gateway.register(deploymentId, { starting: false });
+  }
+
+  /** Makes an agent that was replaced the serving one again. */
+  #takeBack(previous: SupervisedAgent): void {
+    if (previous.agent === undefined) {
+      // It ended meanwhile or was being restarted: end its supervision and start a new one.
+      previous.stopSupervision.abort();
+      this.#supervise(previous.spec, undefined);
+    } else {
+      this.#supervisedAgents.set(previous.spec.deploymentId, previous);
+      void this.#switchTo(previous.spec, previous.agent);
+    }
+  }
+
+  #supervise(spec: AgentSpec, agent: RunningAgent | undefined): SupervisedAgent {
+    const supervised: SupervisedAgent = { spec, stopSupervision: new AbortController(), agent };
+    this.#supervisedAgents.set(spec.deploymentId, supervised);
+    this.#runInBackground(spec.deploymentId, this.#keepAlive(supervised), 'an agent is no longer watched');
+    return supervised;
+  }
 
   /** Waits for the agent's end and restarts it, again and again, until another agent replaces it. */
-  const supervise = async (supervised: SupervisedAgent): Promise<void> => {
+  async #keepAlive(supervised: SupervisedAgent): Promise<void> {
+    const { gateway, log } = this.#options;
+    const { spec } = supervised;
     const { signal } = supervised.stopSupervision;
+    const isReplaced = (): boolean => this.#supervisedAgents.get(spec.deploymentId) !== supervised;
     let failures = 0;
     while (!signal.aborted) {
       if (supervised.agent !== undefined) {
@@ -81,120 +173,49 @@ export function createFleet(options: {
         const exit = await Promise.race([supervised.agent.exited, once(signal, 'abort')]);
         if (Array.isArray(exit)) return;
         supervised.agent = undefined;
-        // Another agent has replaced this one, so its end does not matter.
-        if (supervisedAgents.get(supervised.spec.deploymentId) !== supervised) return;
+        if (isReplaced()) return;
         failures = performance.now() - since >= STABLE_AFTER_MS ? 0 : failures + 1;
-        options.log.warn({ ...idsOf(supervised.spec), ...exit, failures }, 'an agent exited; restarting it');
+        log.warn({ ...idsOf(spec), ...exit, failures }, 'an agent exited; restarting it');
       }
-      options.gateway.register(supervised.spec.deploymentId, { starting: true });
+      gateway.register(spec.deploymentId, { starting: true });
       // Restart at once after the first end; delay only repeated ones.
       if (!(await pause(restartDelay(failures - 1), signal))) return;
       try {
-        const agent = await start(restartSlots, supervised.spec, signal);
-        if (isAborted(signal) || supervisedAgents.get(supervised.spec.deploymentId) !== supervised) {
+        const agent = await this.#start(this.#restartSlots, spec, signal);
+        if (isAborted(signal) || isReplaced()) {
           agent.kill();
           return;
         }
         supervised.agent = agent;
-        void switchTo(supervised.spec, agent);
-        options.log.info({ ...idsOf(supervised.spec), url: agent.url }, 'an agent serves again');
+        void this.#switchTo(spec, agent);
+        log.info({ ...idsOf(spec), url: agent.url }, 'an agent serves again');
       } catch (error) {
         if (isAborted(signal)) return;
         failures += 1;
-        options.log.warn(
-          { err: error, ...idsOf(supervised.spec), failures },
-          'an agent could not be started again',
-        );
+        log.warn({ err: error, ...idsOf(spec), failures }, 'an agent could not be started again');
       }
     }
-  };
+  }
 
-  const startSupervision = (spec: AgentSpec, agent: RunningAgent | undefined): SupervisedAgent => {
-    const supervised: SupervisedAgent = { spec, stopSupervision: new AbortController(), agent };
-    supervisedAgents.set(spec.deploymentId, supervised);
-    runInBackground(spec.deploymentId, supervise(supervised), 'an agent is no longer watched');
-    return supervised;
-  };
-
-  const drain = async (
+  async #drain(
     supervised: SupervisedAgent,
     requestsEnded: Promise<void>,
-    ms = (supervised.spec.drainMs ?? options.drainTimeoutMs) + HAND_OVER_MS,
-  ): Promise<void> => {
+    ms = (supervised.spec.drainMs ?? this.#options.drainTimeoutMs) + HAND_OVER_MS,
+  ): Promise<void> {
     supervised.stopSupervision.abort();
     if (supervised.agent === undefined) return;
     const limit = new AbortController();
     await Promise.race([requestsEnded, pause(Math.min(ms - HAND_OVER_MS, OPEN_REQUESTS_MS), limit.signal)]);
     limit.abort();
     await supervised.agent.drain(ms);
-  };
+  }
 
-  return {
-    /** Starts an agent next to the serving one. @throws why it did not become ready; nothing of it remains */
-    start: (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
-      start(newAgentSlots, spec, signal),
-    /** Sends the deployment's requests to a ready agent, and keeps it alive from now on. */
-    handOver: (spec: AgentSpec, agent: RunningAgent) => {
-      const previous = supervisedAgents.get(spec.deploymentId);
-      const requestsEnded = switchTo(spec, agent);
-      const supervised = startSupervision(spec, agent);
-      return {
-        /** Drains the old agent in the background. */
-        finish: (): void => {
-          if (previous === undefined) return;
-          runInBackground(spec.deploymentId, drain(previous, requestsEnded), 'an agent was not drained');
-        },
-        /** Switches back to the old agent and ends the new one. */
-        undo: (): void => {
-          supervised.stopSupervision.abort();
-          if (previous === undefined) {
-            supervisedAgents.delete(spec.deploymentId);
-            runInBackground(
-              spec.deploymentId,
-              options.gateway.remove(spec.deploymentId),
-              'a deployment could not be removed from the gateway',
-            );
-            options.gateway.register(spec.deploymentId, { starting: false });
-          } else {
-            supervisedAgents.set(spec.deploymentId, previous);
-            if (previous.agent === undefined) {
-              // It ended meanwhile or was being restarted: end its supervision and start a new one.
-              previous.stopSupervision.abort();
-              startSupervision(previous.spec, undefined);
-            } else void switchTo(previous.spec, previous.agent);
-          }
-          agent.kill();
-        },
-      };
-    },
-    /** Restarts the agent that served before the platform stopped, and retries until another one is handed over. */
-    restore: (spec: AgentSpec): void => {
-      if (!supervisedAgents.has(spec.deploymentId)) startSupervision(spec, undefined);
-    },
-    /** Drains and removes a deployment's agents; resolves when none of them runs. */
-    remove: async (deploymentId: string): Promise<void> => {
-      const supervised = supervisedAgents.get(deploymentId);
-      supervisedAgents.delete(deploymentId);
-      const requestsEnded = options.gateway.remove(deploymentId);
-      if (supervised !== undefined) await drain(supervised, requestsEnded);
-      // Older agents of the deployment may still be draining. After this, none of its agents writes anything.
-      await Promise.all([...backgroundTasks].filter(([, id]) => id === deploymentId).map(([work]) => work));
-    },
-    /** How many agents serve, and how many are being restarted after they ended by themselves. */
-    count: (): { readonly running: number; readonly starting: number } => {
-      const running = [...supervisedAgents.values()].filter(({ agent }) => agent !== undefined).length;
-      return { running, starting: supervisedAgents.size - running };
-    },
-    close: async (): Promise<void> => {
-      const left = [...supervisedAgents.values()];
-      supervisedAgents.clear();
-      // The listener has stopped: an agent finishes its open requests while it drains.
-      await Promise.all(
-        left.map((supervised) => drain(supervised, Promise.resolve(), options.closeTimeoutMs)),
-      );
-      await Promise.all(backgroundTasks.keys());
-    },
-  };
+  #runInBackground(deploymentId: string, work: Promise<void>, what: string): void {
+    const done = work
+      .catch((error: unknown) => this.#options.log.error({ err: error, deployment: deploymentId }, what))
+      .finally(() => this.#backgroundTasks.delete(done));
+    this.#backgroundTasks.set(done, deploymentId);
+  }
 }
 
 function idsOf(spec: AgentSpec): { deployment: string; revision: string } {

@@ -21,226 +21,230 @@ interface Job extends RunningJob {
 
 const RETRY_AFTER_MS = 1_000;
 
-/** Processes revisions from `start` on: reads the stored state, plans and acts whenever something has changed. */
-export function createOrchestrator(options: {
-  kysely: Kysely<Schema>;
-  log: Logger;
-  work: RevisionWork;
-  fleet: Fleet;
-  sources: Sources;
+export interface OrchestratorOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly log: Logger;
+  readonly work: RevisionWork;
+  readonly fleet: Fleet;
+  readonly sources: Sources;
   /** How many builds run at once, over all deployments. */
-  buildSlots: number;
+  readonly buildSlots: number;
   /** Called after work on a revision, whatever its result, to free disk space. Failures are logged. */
-  afterWork: (deploymentId: string) => Promise<void>;
+  readonly afterWork: (deploymentId: string) => Promise<void>;
   /** Removes the remaining data of a deleted deployment, once none of its work runs. */
-  removeDeployment: (deploymentId: string) => Promise<void>;
-}) {
-  const { kysely, log, work, fleet } = options;
-  const jobs = new Map<string, Job>();
-  const removals = new Map<string, Promise<void>>();
+  readonly removeDeployment: (deploymentId: string) => Promise<void>;
+}
+
+/** Processes revisions from `start` on: reads the stored state, plans and acts whenever something has changed. */
+export class Orchestrator {
+  readonly #options: OrchestratorOptions;
+  /** By the deployment's id. */
+  readonly #jobs = new Map<string, Job>();
+  readonly #removals = new Map<string, Promise<void>>();
   /** The tenants whose builds have begun, the last one last. */
-  const served = new Set<string>();
-  const stopping = new AbortController();
-  let currentPasses: Promise<void> | undefined;
-  let isPassNeeded = false;
-  let isStarted = false;
-  let queued = 0;
+  readonly #served = new Set<string>();
+  readonly #stopping = new AbortController();
+  #currentPasses: Promise<void> | undefined;
+  #isPassNeeded = false;
+  #isStarted = false;
+  #queued = 0;
 
-  const requestPass = (): void => {
-    isPassNeeded = true;
-    if (!isStarted || stopping.signal.aborted) return;
-    currentPasses ??= runPasses().finally(() => {
-      currentPasses = undefined;
-      if (isPassNeeded && !stopping.signal.aborted) requestPass();
+  constructor(options: OrchestratorOptions) {
+    this.#options = options;
+  }
+
+  /** How many revisions wait for their build. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** Resumes an earlier process's unfinished work, and begins. */
+  async start(): Promise<void> {
+    const unfinished = this.#options.kysely
+      .selectFrom('revisions')
+      .select('id')
+      .where('status', 'in', UNSETTLED_STATUSES.filter(isInProgress));
+    const ids = (await unfinished.execute()).map(({ id }) => id);
+    await this.#resumeUnfinished(ids, 'The platform was restarted.');
+    this.#isStarted = true;
+    this.requestPass();
+  }
+
+  /** Call it after storing something that may need work. Before `start`, nothing begins: the platform listens already. */
+  requestPass(): void {
+    this.#isPassNeeded = true;
+    if (!this.#isStarted || this.#stopping.signal.aborted) return;
+    this.#currentPasses ??= this.#runPasses().finally(() => {
+      this.#currentPasses = undefined;
+      if (this.#isPassNeeded) this.requestPass();
     });
-  };
+  }
 
-  const runPasses = async (): Promise<void> => {
-    while (isPassNeeded && !stopping.signal.aborted) {
-      isPassNeeded = false;
+  /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */
+  interrupt(revisionId: string): void {
+    [...this.#jobs.values()].find((job) => job.revisionId === revisionId)?.cancel(REQUESTED_AGAIN);
+  }
+
+  /** Stops all work; the next start resumes it. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#currentPasses;
+    const cancellation: WorkCancellation = { kind: 'stopping', reason: 'The platform was stopped.' };
+    for (const job of this.#jobs.values()) job.cancel(cancellation);
+    await Promise.all([...this.#jobs.values()].map((job) => job.done));
+    await Promise.all(this.#removals.values());
+  }
+
+  async #runPasses(): Promise<void> {
+    while (this.#isPassNeeded && !this.#stopping.signal.aborted) {
+      this.#isPassNeeded = false;
       try {
-        await runPass();
+        await this.#runPass();
       } catch (error) {
+        const { log } = this.#options;
         log.error({ err: error }, 'the work on revisions could not be planned; it is tried again');
-        isPassNeeded = true;
-        await pause(RETRY_AFTER_MS, stopping.signal);
+        this.#isPassNeeded = true;
+        await pause(RETRY_AFTER_MS, this.#stopping.signal);
       }
     }
-  };
+  }
 
-  const runPass = async (): Promise<void> => {
+  async #runPass(): Promise<void> {
+    const { kysely, sources, buildSlots } = this.#options;
     const deleted = kysely.selectFrom('deployments').select('id').where('status', '=', 'AWAITING_DELETE');
-    for (const { id } of await deleted.execute()) remove(id);
-    const revisions = await unsettledRevisions(kysely, options.sources);
-    const abandoned = revisions.filter(
-      ({ id, status, deploymentId }) => isInProgress(status) && jobs.get(deploymentId)?.revisionId !== id,
-    );
+    for (const { id } of await deleted.execute()) this.#remove(id);
+    const revisions = await unsettledRevisions(kysely, sources);
+    const isWorkedOn = ({ id, deploymentId }: PlannedRevision): boolean =>
+      this.#jobs.get(deploymentId)?.revisionId === id;
+    const abandoned = revisions.filter((revision) => isInProgress(revision.status) && !isWorkedOn(revision));
     if (abandoned.length > 0) {
       // The database was away when their work ended, and so was what recorded the end.
-      await resumeUnfinished(
-        kysely,
-        log,
+      await this.#resumeUnfinished(
         abandoned.map(({ id }) => id),
         'The database did not answer.',
       );
-      isPassNeeded = true;
+      this.#isPassNeeded = true;
       return;
     }
-    for (const action of planWork(revisions, jobs, options.buildSlots, [...served])) {
-      if (stopping.signal.aborted) return;
-      await executeAction(action);
+    for (const action of planWork(revisions, this.#jobs, buildSlots, [...this.#served])) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#act(action);
     }
-    queued = revisions.filter(
-      ({ id, deploymentId, status, hasSource }) =>
-        status === 'AWAITING_BUILD' && hasSource && jobs.get(deploymentId)?.revisionId !== id,
+    this.#queued = revisions.filter(
+      (revision) => revision.status === 'AWAITING_BUILD' && revision.hasSource && !isWorkedOn(revision),
     ).length;
-  };
+  }
 
-  const executeAction = async (action: Action): Promise<void> => {
+  async #act(action: Action): Promise<void> {
+    const { kysely } = this.#options;
     switch (action.kind) {
       case 'queue':
         await recordChange(kysely, { revisionId: action.revision.id, event: 'created' });
-        isPassNeeded = true;
+        this.#isPassNeeded = true;
         return;
       case 'admit': {
         const { id: revisionId, hasSource } = action.revision;
         const reason = hasSource ? undefined : 'It has no source yet.';
         await recordChange(kysely, { revisionId, event: 'admitted', reason });
-        isPassNeeded = true;
+        this.#isPassNeeded = true;
         return;
       }
-      case 'skip':
-        await recordEnd(
-          kysely,
-          action.revision.id,
-          'superseded',
-          `Revision ID ${action.replacedBy} took its place.`,
-        );
+      case 'skip': {
+        const reason = `Revision ID ${action.replacedBy} took its place.`;
+        await recordEnd(kysely, action.revision.id, 'superseded', reason);
         return;
+      }
       case 'interrupt':
-        interruptJob(action.deploymentId, `Revision ID ${action.replacedBy} was redeployed.`);
+        this.#cancelJob(action.deploymentId, `Revision ID ${action.replacedBy} was redeployed.`);
         return;
       case 'run':
-        run(action.revision, action.building);
+        this.#run(action.revision, action.building);
     }
-  };
+  }
 
-  const interruptJob = (deploymentId: string, reason: string): void => {
-    jobs.get(deploymentId)?.cancel({ kind: 'interrupted', reason });
-  };
+  #cancelJob(deploymentId: string, reason: string): void {
+    this.#jobs.get(deploymentId)?.cancel({ kind: 'interrupted', reason });
+  }
 
-  const run = (revision: PlannedRevision, building: boolean): void => {
+  #run(revision: PlannedRevision, building: boolean): void {
     const controller = new AbortController();
-    const { signal } = controller;
     const job: Job = {
       revisionId: revision.id,
       requested: revision.requested,
       building,
-      signal,
+      signal: controller.signal,
       cancel: (cancellation) => controller.abort(cancellation),
       done: Promise.resolve(),
     };
-    const buildAndDeploy = async (): Promise<void> => {
-      if (!building || (await work.build(revision, signal))) {
-        // A built revision is deployed before a newer one that waits.
-        job.building = false;
-        requestPass();
-        await work.deploy(revision, signal);
-      }
-      await options.afterWork(revision.deploymentId).catch((error: unknown) => {
-        const of = { err: error, deployment: revision.deploymentId };
-        log.warn(of, 'old builds and sources could not be removed');
-      });
-    };
-    job.done = buildAndDeploy().finally(() => {
-      jobs.delete(revision.deploymentId);
-      requestPass();
+    job.done = this.#buildAndDeploy(revision, job).finally(() => {
+      this.#jobs.delete(revision.deploymentId);
+      this.requestPass();
     });
-    jobs.set(revision.deploymentId, job);
+    this.#jobs.set(revision.deploymentId, job);
     if (!building) return;
-    served.delete(revision.tenantId);
-    served.add(revision.tenantId);
-  };
+    this.#served.delete(revision.tenantId);
+    this.#served.add(revision.tenantId);
+  }
 
-  const remove = (deploymentId: string): void => {
-    if (removals.has(deploymentId)) return;
-    interruptJob(deploymentId, 'The deployment was deleted.');
-    const removal = (async () => {
-      await jobs.get(deploymentId)?.done;
-      await fleet.remove(deploymentId);
-      await options.removeDeployment(deploymentId);
-      log.info({ deployment: deploymentId }, 'a deployment was removed');
-    })()
-      .catch(async (error: unknown) => {
-        log.error(
-          { err: error, deployment: deploymentId },
-          'a deployment was not removed; it is tried again',
-        );
-        await pause(RETRY_AFTER_MS, stopping.signal);
-      })
-      .finally(() => {
-        removals.delete(deploymentId);
-        requestPass();
-      });
-    removals.set(deploymentId, removal);
-  };
+  async #buildAndDeploy(revision: PlannedRevision, job: Job): Promise<void> {
+    const { work, log, afterWork } = this.#options;
+    if (!job.building || (await work.build(revision, job.signal))) {
+      // A built revision is deployed before a newer one that waits.
+      job.building = false;
+      this.requestPass();
+      await work.deploy(revision, job.signal);
+    }
+    await afterWork(revision.deploymentId).catch((error: unknown) => {
+      const of = { err: error, deployment: revision.deploymentId };
+      log.warn(of, 'old builds and sources could not be removed');
+    });
+  }
 
-  return {
-    /** Resumes an earlier process's unfinished work, and begins. */
-    start: async (): Promise<void> => {
-      const unfinished = kysely
-        .selectFrom('revisions')
-        .select('id')
-        .where('status', 'in', UNSETTLED_STATUSES.filter(isInProgress));
-      const ids = (await unfinished.execute()).map(({ id }) => id);
-      await resumeUnfinished(kysely, log, ids, 'The platform was restarted.');
-      isStarted = true;
-      requestPass();
-    },
-    /** Call it after storing something that may need work. Before `start`, nothing begins: the platform listens already. */
-    requestPass,
-    queued: (): number => queued,
-    /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */
-    interrupt: (revisionId: string): void => {
-      [...jobs.values()].find((job) => job.revisionId === revisionId)?.cancel(REQUESTED_AGAIN);
-    },
-    /** Stops all work; the next start resumes it. */
-    close: async (): Promise<void> => {
-      stopping.abort();
-      await currentPasses;
-      const cancellation: WorkCancellation = { kind: 'stopping', reason: 'The platform was stopped.' };
-      for (const job of jobs.values()) job.cancel(cancellation);
-      await Promise.all([...jobs.values()].map((job) => job.done));
-      await Promise.all(removals.values());
-    },
-  };
-}
+  #remove(deploymentId: string): void {
+    if (this.#removals.has(deploymentId)) return;
+    this.#cancelJob(deploymentId, 'The deployment was deleted.');
+    const removal = this.#removeWhenIdle(deploymentId).finally(() => {
+      this.#removals.delete(deploymentId);
+      this.requestPass();
+    });
+    this.#removals.set(deploymentId, removal);
+  }
 
-/** Returns unfinished revisions that nothing works on to their last durable step, up to {@link RESTARTS_MAX} times. */
-async function resumeUnfinished(
-  kysely: Kysely<Schema>,
-  log: Logger,
-  ids: readonly string[],
-  reason: string,
-): Promise<void> {
-  if (ids.length === 0) return;
-  const unfinished = await kysely
-    .selectFrom('revisions')
-    .select(['id', 'restarts', 'deployment_id'])
-    .where('id', 'in', ids)
-    .execute();
-  for (const { id: revisionId, restarts, deployment_id: deployment } of unfinished) {
-    const why = `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`;
-    const status =
-      restarts < RESTARTS_MAX
-        ? await recordChange(kysely, {
-            revisionId,
-            event: 'takenUpAgain',
-            reason,
-            set: { restarts: restarts + 1 },
-          })
-        : await recordEnd(kysely, revisionId, 'interrupted', why);
-    log.info({ revision: revisionId, deployment, status }, 'an unfinished revision was found');
+  async #removeWhenIdle(deployment: string): Promise<void> {
+    const { fleet, log, removeDeployment } = this.#options;
+    try {
+      await this.#jobs.get(deployment)?.done;
+      await fleet.remove(deployment);
+      await removeDeployment(deployment);
+      log.info({ deployment }, 'a deployment was removed');
+    } catch (error) {
+      log.error({ err: error, deployment }, 'a deployment was not removed; it is tried again');
+      await pause(RETRY_AFTER_MS, this.#stopping.signal);
+    }
+  }
+
+  /** Returns unfinished revisions that nothing works on to their last durable step, up to {@link RESTARTS_MAX} times. */
+  async #resumeUnfinished(ids: readonly string[], reason: string): Promise<void> {
+    if (ids.length === 0) return;
+    const { kysely, log } = this.#options;
+    const unfinished = await kysely
+      .selectFrom('revisions')
+      .select(['id', 'restarts', 'deployment_id'])
+      .where('id', 'in', ids)
+      .execute();
+    for (const { id: revisionId, restarts, deployment_id: deployment } of unfinished) {
+      const why = `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`;
+      const status =
+        restarts < RESTARTS_MAX
+          ? await recordChange(kysely, {
+              revisionId,
+              event: 'takenUpAgain',
+              reason,
+              set: { restarts: restarts + 1 },
+            })
+          : await recordEnd(kysely, revisionId, 'interrupted', why);
+      log.info({ revision: revisionId, deployment, status }, 'an unfinished revision was found');
+    }
   }
 }
 

@@ -34,84 +34,88 @@ export interface LogPage {
   readonly until?: Date;
 }
 
-/** Stores the output of builds and agents, per revision. */
-export type RevisionLogs = ReturnType<typeof createRevisionLogs>;
+/** Stores the output of builds and agents per revision, in the table `revision_logs`, in batches. */
+export class RevisionLogs {
+  readonly #kysely: Kysely<Schema>;
+  readonly #log: Logger;
+  #waiting: WaitingLine[] = [];
+  #dropped = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  readonly #written = new Map<string, number>();
 
-/** Stores logs in the table `revision_logs`, in batches. */
-export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
-  let waiting: WaitingLine[] = [];
-  let dropped = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
-  const written = new Map<string, number>();
+  constructor(kysely: Kysely<Schema>, log: Logger) {
+    this.#kysely = kysely;
+    this.#log = log;
+  }
 
-  const add = (line: WaitingLine): void => {
-    if (waiting.length >= WAITING_MAX) {
-      waiting.shift();
-      dropped += 1;
+  /** A sink for lines; it never fails and never blocks. */
+  sink(revisionId: string, stage: LogStage): (line: string) => void {
+    return (line) => this.#add({ revisionId, stage, line: printable(line), at: new Date() });
+  }
+
+  /** Resolves when every line so far is stored or has failed. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  /** A page of one revision's lines, or of all revisions of a deployment. */
+  read(
+    of: string | { readonly deploymentId: string },
+    { order, limit, after, stage, contains, from, until }: LogPage,
+  ) {
+    let query = this.#kysely
+      .selectFrom('revision_logs')
+      .select(['id', 'stage', 'line', 'at'])
+      .orderBy('id', order)
+      .limit(limit);
+    if (typeof of === 'string') query = query.where('revision_id', '=', of);
+    else {
+      query = query.where('revision_id', 'in', (inner) =>
+        inner.selectFrom('revisions').select('id').where('deployment_id', '=', of.deploymentId),
+      );
     }
-    waiting.push(line);
-    if (waiting.length >= FLUSH_AFTER_LINES) void flush();
-    else timer ??= setTimeout(() => void flush(), FLUSH_AFTER_MS);
-  };
+    if (after !== undefined) query = query.where('id', order === 'asc' ? '>' : '<', after);
+    if (stage !== undefined) query = query.where('stage', '=', stage);
+    if (contains !== undefined) {
+      query = query.where(sql<boolean>`strpos(lower(line), lower(${contains})) > 0`);
+    }
+    if (from !== undefined) query = query.where('at', '>=', from);
+    if (until !== undefined) query = query.where('at', '<=', until);
+    return query.execute();
+  }
 
-  const flush = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    writing = writing.then(write);
-    return writing;
-  };
+  #add(line: WaitingLine): void {
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#waiting.shift();
+      this.#dropped += 1;
+    }
+    this.#waiting.push(line);
+    if (this.#waiting.length >= FLUSH_AFTER_LINES) void this.flush();
+    else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_AFTER_MS);
+  }
 
-  const write = async (): Promise<void> => {
-    const lines = waiting;
-    waiting = [];
-    const lost = dropped;
-    dropped = 0;
-    if (lost > 0) log.warn({ lost }, 'lines of revisions were written faster than they could be stored');
+  async #write(): Promise<void> {
+    const lines = this.#waiting;
+    this.#waiting = [];
+    const lost = this.#dropped;
+    this.#dropped = 0;
+    if (lost > 0) {
+      this.#log.warn({ lost }, 'lines of revisions were written faster than they could be stored');
+    }
     try {
       for (let start = 0; start < lines.length; start += FLUSH_AFTER_LINES) {
-        await store(kysely, lines.slice(start, start + FLUSH_AFTER_LINES));
+        await store(this.#kysely, lines.slice(start, start + FLUSH_AFTER_LINES));
       }
-      for (const key of countWritten(written, lines)) await trim(kysely, key);
+      for (const key of countWritten(this.#written, lines)) await trim(this.#kysely, key);
     } catch (error) {
       // A log that cannot be stored must not stop its build.
-      log.error({ err: error, lines: lines.length }, 'lines of revisions could not be stored');
+      this.#log.error({ err: error, lines: lines.length }, 'lines of revisions could not be stored');
     }
-  };
-
-  return {
-    /** A sink for lines; it never fails and never blocks. */
-    sink: (revisionId: string, stage: LogStage) => (line: string) => {
-      add({ revisionId, stage, line: printable(line), at: new Date() });
-    },
-    /** Resolves when every line so far is stored or has failed. */
-    flush,
-    /** A page of one revision's lines, or of all revisions of a deployment. */
-    read: async (
-      of: string | { readonly deploymentId: string },
-      { order, limit, after, stage, contains, from, until }: LogPage,
-    ) => {
-      let query = kysely
-        .selectFrom('revision_logs')
-        .select(['id', 'stage', 'line', 'at'])
-        .orderBy('id', order)
-        .limit(limit);
-      if (typeof of === 'string') query = query.where('revision_id', '=', of);
-      else {
-        query = query.where('revision_id', 'in', (inner) =>
-          inner.selectFrom('revisions').select('id').where('deployment_id', '=', of.deploymentId),
-        );
-      }
-      if (after !== undefined) query = query.where('id', order === 'asc' ? '>' : '<', after);
-      if (stage !== undefined) query = query.where('stage', '=', stage);
-      if (contains !== undefined) {
-        query = query.where(sql<boolean>`strpos(lower(line), lower(${contains})) > 0`);
-      }
-      if (from !== undefined) query = query.where('at', '>=', from);
-      if (until !== undefined) query = query.where('at', '<=', until);
-      return query.execute();
-    },
-  };
+  }
 }
 
 /** Makes a line storable: Postgres accepts neither U+0000 nor lone surrogates. */

@@ -15,6 +15,7 @@ import { type AgentSpec, type Fleet, isAborted } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
+import type { RunningAgent } from '../runtime/agentStart.ts';
 import type { BuildRevision, StartAgent } from './dependencies.ts';
 import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
@@ -41,57 +42,115 @@ interface RevisionIds {
   readonly requested: number;
 }
 
-/** Builds and deploys single revisions. */
-export type RevisionWork = ReturnType<typeof createRevisionWork>;
-
-export function createRevisionWork(options: {
-  kysely: Kysely<Schema>;
-  home: HomeLayout;
-  logs: RevisionLogs;
-  log: Logger;
-  fleet: Fleet;
-  sources: Sources;
-  buildRevision: BuildRevision;
-  startAgent: StartAgent;
+export interface RevisionWorkOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly home: HomeLayout;
+  readonly logs: RevisionLogs;
+  readonly log: Logger;
+  readonly fleet: Fleet;
+  readonly sources: Sources;
+  readonly buildRevision: BuildRevision;
+  readonly startAgent: StartAgent;
   /** The environment of a revision's agent: its secrets and the platform's variables. */
-  environmentOf: (revision: RevisionToWorkOn) => Promise<Record<string, string>>;
-}) {
-  const { kysely, home, logs, fleet, sources } = options;
+  readonly environmentOf: (revision: RevisionToWorkOn) => Promise<Record<string, string>>;
+}
 
-  const load = ({ id }: RevisionIds): Promise<RevisionToWorkOn> =>
-    selectRevisionsToWorkOn(kysely).where('revisions.id', '=', id).executeTakeFirstOrThrow();
+/** Builds and deploys single revisions. */
+export class RevisionWork {
+  readonly #options: RevisionWorkOptions;
 
-  const record = async (ids: RevisionIds, change: Omit<RevisionChange, 'revisionId'>): Promise<boolean> => {
-    await logs.flush();
-    const status = await recordChange(kysely, { revisionId: ids.id, ...change });
-    if (status === undefined) return false;
-    options.log.info(
-      { ...logFields(ids), status, reason: change.reason },
-      'the status of a revision changed',
-    );
-    return true;
-  };
+  constructor(options: RevisionWorkOptions) {
+    this.#options = options;
+  }
 
-  /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */
-  const recordCancellation = async (ids: RevisionIds, cancellation: WorkCancellation): Promise<void> => {
-    const isRequestedAgain = Number((await load(ids)).requested) > ids.requested;
-    const { kind, reason } = isRequestedAgain ? REQUESTED_AGAIN : cancellation;
-    // A revision with a stored end is in progress again only if it was requested since: that request continues.
-    if (kind !== 'interrupted') {
-      await record(ids, { event: 'takenUpAgain', reason });
-      return;
+  /** Builds a revision that awaits its build. Never throws: every end is a status. True if it now awaits deployment. */
+  async build(ids: RevisionIds, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#build(ids, signal);
+    } catch (error) {
+      await this.#endAsFailed(ids, error);
+      return false;
     }
-    await logs.flush();
-    const status = await recordEnd(kysely, ids.id, 'interrupted', reason);
-    options.log.info({ ...logFields(ids), status, reason }, 'a revision was interrupted');
-  };
+  }
 
-  const runBuild = async (
+  /** Deploys a revision that awaits deployment. Never throws: every end is a status. */
+  async deploy(ids: RevisionIds, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deploy(ids, signal);
+    } catch (error) {
+      await this.#endAsFailed(ids, error);
+    }
+  }
+
+  /** What the fleet needs to start a built revision's agent; undefined if the build is gone. */
+  async agentSpecOf(revision: RevisionToWorkOn): Promise<AgentSpec | undefined> {
+    const { home, logs, sources, environmentOf, startAgent } = this.#options;
+    const { id: revisionId, deployment_id: deploymentId } = revision;
+    const env = await environmentOf(revision);
+    const drainMs = drainSettingOf(env);
+    const log = logs.sink(revisionId, 'deploy');
+    const spec = { deploymentId, revisionId, drainMs };
+    const source = sources(revision.source);
+    if (source.kind === 'image') {
+      return { ...spec, start: (limits) => source.start(revision, { env, log, ...limits }) };
+    }
+    if (revision.agent_dir === null) return undefined;
+    const agentDir = join(home.root, revision.agent_dir);
+    if (!(await pathExists(agentDir))) return undefined;
+    const graphConfigPath = revision.agent_graph_config ?? 'graph.json';
+    return {
+      ...spec,
+      start: (limits) =>
+        startAgent({
+          deploymentId,
+          revisionId,
+          workspace: home.build(deploymentId, revisionId),
+          resources: withResourceDefaults(revision.source_config['resource_spec'] ?? {}),
+          agentDir,
+          graphConfigPath,
+          env,
+          log,
+          ...limits,
+        }),
+    };
+  }
+
+  async #build(ids: RevisionIds, signal: AbortSignal): Promise<boolean> {
+    const { home, sources } = this.#options;
+    if (!(await this.#record(ids, { event: 'buildStarted' }))) return false;
+    const revision = await this.#load(ids);
+    const source = sources(revision.source);
+    if (source.kind === 'image') {
+      const set = { built_at: new Date() };
+      return this.#record(ids, { event: 'built', reason: 'An image needs no build.', set });
+    }
+    const result = signal.aborted ? BUILD_CANCELED : await this.#runBuild(ids, source, revision, signal);
+    if (signal.aborted) {
+      await this.#recordCancellation(ids, signal.reason as WorkCancellation);
+      return false;
+    }
+    if (result.ok) {
+      return this.#record(ids, {
+        event: 'built',
+        set: {
+          built_at: new Date(),
+          agent_dir: relative(home.root, result.agentDir),
+          agent_graph_config: result.graphConfigPath,
+        },
+      });
+    }
+    await rm(home.build(ids.deploymentId, ids.id), { recursive: true, force: true });
+    await this.#record(ids, { event: 'buildFailed', reason: result.reason });
+    return false;
+  }
+
+  async #runBuild(
     ids: RevisionIds,
     source: TreeSource,
     revision: RevisionToWorkOn,
     signal: AbortSignal,
-  ): Promise<BuildResult> => {
+  ): Promise<BuildResult> {
+    const { home, logs, buildRevision, log: platformLog } = this.#options;
     const workspace = home.build(revision.deployment_id, revision.id);
     const log = logs.sink(revision.id, 'build');
     try {
@@ -100,7 +159,7 @@ export function createRevisionWork(options: {
         if (!fetched.ok) return fetched;
         await rm(workspace, { recursive: true, force: true });
         await mkdir(workspace, { recursive: true });
-        return await options.buildRevision({
+        return await buildRevision({
           deploymentId: revision.deployment_id,
           revisionId: revision.id,
           tarball: fetched.tarball,
@@ -118,103 +177,45 @@ export function createRevisionWork(options: {
       if (signal.aborted) return BUILD_CANCELED;
       if (isDatabaseUnavailable(error)) throw error;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
-      options.log.error({ err: error, ...logFields(ids) }, 'the builder failed');
+      platformLog.error({ err: error, ...logFields(ids) }, 'the builder failed');
       return { ok: false, reason: 'The builder failed unexpectedly; see the log of the platform.' };
     }
-  };
+  }
 
-  const build = async (ids: RevisionIds, signal: AbortSignal): Promise<boolean> => {
-    if (!(await record(ids, { event: 'buildStarted' }))) return false;
-    const revision = await load(ids);
-    const source = sources(revision.source);
-    if (source.kind === 'image') {
-      const set = { built_at: new Date() };
-      return record(ids, { event: 'built', reason: 'An image needs no build.', set });
-    }
-    const result = signal.aborted ? BUILD_CANCELED : await runBuild(ids, source, revision, signal);
+  async #deploy(ids: RevisionIds, signal: AbortSignal): Promise<void> {
+    const { kysely, logs, log, fleet, sources } = this.#options;
     if (signal.aborted) {
-      await recordCancellation(ids, signal.reason as WorkCancellation);
-      return false;
-    }
-    if (result.ok) {
-      return record(ids, {
-        event: 'built',
-        set: {
-          built_at: new Date(),
-          agent_dir: relative(home.root, result.agentDir),
-          agent_graph_config: result.graphConfigPath,
-        },
-      });
-    }
-    await rm(home.build(ids.deploymentId, ids.id), { recursive: true, force: true });
-    await record(ids, { event: 'buildFailed', reason: result.reason });
-    return false;
-  };
-
-  const agentSpecOf = async (revision: RevisionToWorkOn): Promise<AgentSpec | undefined> => {
-    const { id: revisionId, deployment_id: deploymentId } = revision;
-    const env = await options.environmentOf(revision);
-    const drainMs = drainSettingOf(env);
-    const log = logs.sink(revisionId, 'deploy');
-    const spec = { deploymentId, revisionId, drainMs };
-    const source = sources(revision.source);
-    if (source.kind === 'image') {
-      return { ...spec, start: (limits) => source.start(revision, { env, log, ...limits }) };
-    }
-    if (revision.agent_dir === null) return undefined;
-    const agentDir = join(home.root, revision.agent_dir);
-    if (!(await pathExists(agentDir))) return undefined;
-    const graphConfigPath = revision.agent_graph_config ?? 'graph.json';
-    return {
-      ...spec,
-      start: (limits) =>
-        options.startAgent({
-          deploymentId,
-          revisionId,
-          workspace: home.build(deploymentId, revisionId),
-          resources: withResourceDefaults(revision.source_config['resource_spec'] ?? {}),
-          agentDir,
-          graphConfigPath,
-          env,
-          log,
-          ...limits,
-        }),
-    };
-  };
-
-  const deploy = async (ids: RevisionIds, signal: AbortSignal): Promise<void> => {
-    if (signal.aborted) {
-      await recordCancellation(ids, signal.reason as WorkCancellation);
+      await this.#recordCancellation(ids, signal.reason as WorkCancellation);
       return;
     }
-    const revision = await load(ids);
+    const revision = await this.#load(ids);
     const source = sources(revision.source);
-    const spec = await agentSpecOf(revision);
+    const spec = await this.agentSpecOf(revision);
     if (spec === undefined) {
       const reason = 'The build is no longer on the disk: it is built again.';
-      await record(ids, { event: 'buildMissing', reason, set: { agent_dir: null } });
+      await this.#record(ids, { event: 'buildMissing', reason, set: { agent_dir: null } });
       return;
     }
-    if (!(await record(ids, { event: 'deployStarted' }))) return;
+    if (!(await this.#record(ids, { event: 'deployStarted' }))) return;
     if (source.kind === 'image') {
       const reason = await source.deployBlocker(revision);
       if (reason !== undefined) {
-        await record(ids, { event: 'deployFailed', reason });
+        await this.#record(ids, { event: 'deployFailed', reason });
         return;
       }
       for (const line of source.logNotes(revision)) logs.sink(ids.id, 'deploy')(line);
     }
-    let agent;
+    let agent: RunningAgent;
     try {
       agent = await fleet.start(spec, signal);
     } catch (error) {
-      if (isAborted(signal)) await recordCancellation(ids, signal.reason as WorkCancellation);
-      else await record(ids, { event: 'deployFailed', reason: errorText(error) });
+      if (isAborted(signal)) await this.#recordCancellation(ids, signal.reason as WorkCancellation);
+      else await this.#record(ids, { event: 'deployFailed', reason: errorText(error) });
       return;
     }
     if (isAborted(signal)) {
       agent.kill();
-      await recordCancellation(ids, signal.reason as WorkCancellation);
+      await this.#recordCancellation(ids, signal.reason as WorkCancellation);
       return;
     }
     // From here on the signal cancels nothing: the switch is stored, or undone.
@@ -224,52 +225,62 @@ export function createRevisionWork(options: {
       // An answer that is lost with its connection does not say whether the switch was stored: ask again.
       if (!(await retryDuringOutage(signal, () => commit(kysely, revision)))) {
         handover.undo();
-        await recordCancellation(ids, REQUESTED_AGAIN);
+        await this.#recordCancellation(ids, REQUESTED_AGAIN);
         return;
       }
     } catch (error) {
       handover.undo();
       throw error;
     }
-    options.log.info(logFields(ids), 'a revision is deployed');
+    log.info(logFields(ids), 'a revision is deployed');
     handover.finish();
-  };
+  }
 
-  /** If the platform itself fails, ends the revision as failed, unless only its database did not answer. */
-  const endAsFailedOnError =
-    <T>(work: (ids: RevisionIds, signal: AbortSignal) => Promise<T>, otherwise: T) =>
-    async (ids: RevisionIds, signal: AbortSignal): Promise<T> => {
-      try {
-        return await work(ids, signal);
-      } catch (error) {
-        options.log.error({ err: error, ...logFields(ids) }, 'work on a revision failed');
-        // A database that was away for a moment says nothing about the revision: the next pass resumes it.
-        if (!isDatabaseUnavailable(error)) await endAsFailed(ids);
-        return otherwise;
-      }
-    };
-
-  const endAsFailed = async (ids: RevisionIds): Promise<void> => {
+  /** After a failure of the platform itself, ends the revision as failed, unless only its database did not answer. */
+  async #endAsFailed(ids: RevisionIds, error: unknown): Promise<void> {
+    const { log } = this.#options;
+    log.error({ err: error, ...logFields(ids) }, 'work on a revision failed');
+    // A database that was away for a moment says nothing about the revision: the next pass resumes it.
+    if (isDatabaseUnavailable(error)) return;
     const reason = 'The platform failed unexpectedly; see its log.';
     try {
-      const ended = await record(ids, { event: 'buildFailed', reason });
-      if (!ended) await record(ids, { event: 'deployFailed', reason });
-    } catch (error) {
+      const ended = await this.#record(ids, { event: 'buildFailed', reason });
+      if (!ended) await this.#record(ids, { event: 'deployFailed', reason });
+    } catch (cause) {
       // It keeps its status until the next pass resumes it.
-      options.log.error({ err: error, ...logFields(ids) }, 'the failure could not be recorded');
+      log.error({ err: cause, ...logFields(ids) }, 'the failure could not be recorded');
     }
-  };
+  }
 
-  return {
-    /**
-     * Builds a revision that awaits its build. Never throws: every end is a status. True if it now awaits deployment.
-     */
-    build: endAsFailedOnError(build, false),
-    /** Deploys a revision that awaits deployment. Never throws: every end is a status. */
-    deploy: endAsFailedOnError(deploy, undefined),
-    /** What the fleet needs to start a built revision's agent; undefined if the build is gone. */
-    agentSpecOf,
-  };
+  async #record(ids: RevisionIds, change: Omit<RevisionChange, 'revisionId'>): Promise<boolean> {
+    const { kysely, logs, log } = this.#options;
+    await logs.flush();
+    const status = await recordChange(kysely, { revisionId: ids.id, ...change });
+    if (status === undefined) return false;
+    log.info({ ...logFields(ids), status, reason: change.reason }, 'the status of a revision changed');
+    return true;
+  }
+
+  /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */
+  async #recordCancellation(ids: RevisionIds, cancellation: WorkCancellation): Promise<void> {
+    const { kysely, logs, log } = this.#options;
+    const isRequestedAgain = Number((await this.#load(ids)).requested) > ids.requested;
+    const { kind, reason } = isRequestedAgain ? REQUESTED_AGAIN : cancellation;
+    // A revision with a stored end is in progress again only if it was requested since: that request continues.
+    if (kind !== 'interrupted') {
+      await this.#record(ids, { event: 'takenUpAgain', reason });
+      return;
+    }
+    await logs.flush();
+    const status = await recordEnd(kysely, ids.id, 'interrupted', reason);
+    log.info({ ...logFields(ids), status, reason }, 'a revision was interrupted');
+  }
+
+  #load({ id }: RevisionIds): Promise<RevisionToWorkOn> {
+    return selectRevisionsToWorkOn(this.#options.kysely)
+      .where('revisions.id', '=', id)
+      .executeTakeFirstOrThrow();
+  }
 }
 
 /** Makes the revision, to which the gateway has switched, the active one. False: it was interrupted before. */

@@ -3,13 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { HAND_OVER_MS } from '../../src/runtime/agentStart.ts';
-import {
-  type AgentSpec,
-  createFleet,
-  type Fleet,
-  STARTS_AT_ONCE,
-  restartDelay,
-} from '../../src/controlPlane/fleet.ts';
+import { type AgentSpec, Fleet, STARTS_AT_ONCE, restartDelay } from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 
@@ -30,7 +24,7 @@ beforeEach(() => {
   started = [];
   failStarts = false;
   requestsOver = Promise.resolve();
-  fleet = createFleet({
+  fleet = new Fleet({
     log: createLogger({ level: 'silent' }),
     readyTimeoutMs: 1_000,
     drainTimeoutMs: 100,

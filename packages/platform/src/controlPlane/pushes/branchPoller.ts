@@ -23,98 +23,139 @@ interface RepositoryState {
   notBefore: number;
 }
 
-/** Polls the repositories of followed branches concurrently, so that one that hangs delays no other. */
-export function createBranchPoller(options: {
-  kysely: Kysely<Schema>;
-  home: HomeLayout;
-  log: Logger;
+export interface BranchPollerOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly home: HomeLayout;
+  readonly log: Logger;
   /** Milliseconds between two queries of one repository, a fifth more or less; 0: only on request. */
-  intervalMs: number;
-  onRevisionsCreated: () => void;
-}) {
-  const { kysely, log, intervalMs } = options;
-  const stopping = new AbortController();
-  const repositories = new Map<string, RepositoryState>();
-  const queuedQueries = new Map<string, readonly FollowedBranch[]>();
-  const runningQueries = new Set<Promise<void>>();
+  readonly intervalMs: number;
+  readonly onRevisionsCreated: () => void;
+}
+
+/** Polls the repositories of followed branches concurrently, so that one that hangs delays no other. */
+export class BranchPoller {
+  readonly #options: BranchPollerOptions;
+  readonly #stopping = new AbortController();
+  readonly #repositories = new Map<string, RepositoryState>();
+  readonly #queuedQueries = new Map<string, readonly FollowedBranch[]>();
+  readonly #runningQueries = new Set<Promise<void>>();
   /** Reads of the followed branches. They are no queries, but use the database, too. */
-  const runningReads = new Set<Promise<void>>();
-  let timer: NodeJS.Timeout | undefined;
+  readonly #runningReads = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
 
-  const enqueue = (key: string, branches: readonly FollowedBranch[]): void => {
-    if (!stopping.signal.aborted) queuedQueries.set(key, branches);
-    for (const [next, group] of queuedQueries) {
-      if (runningQueries.size >= MAX_CONCURRENT_QUERIES) return;
-      const state = stateOf(next);
-      if (state.isQuerying) continue;
-      queuedQueries.delete(next);
-      state.isQuerying = true;
-      const query = queryRepository(group, state).finally(() => {
-        runningQueries.delete(query);
-        state.isQuerying = false;
-        if (state.queryAgain) {
-          state.queryAgain = false;
-          void read(() => queryAgain(group));
-        }
-        const [first] = queuedQueries;
-        if (first !== undefined) enqueue(...first);
-      });
-      runningQueries.add(query);
+  constructor(options: BranchPollerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#options.intervalMs > 0) this.#poll();
+  }
+
+  /** Queries the repositories of these branches now; if a query is running, once more after it. */
+  queryNow(branches: readonly FollowedBranch[]): void {
+    for (const [key, group] of byRepository(branches)) {
+      const state = this.#stateOf(key);
+      state.notBefore = 0;
+      if (state.isQuerying) state.queryAgain = true;
+      else this.#enqueue(key, group);
     }
-  };
+  }
 
-  const read = async (readBranches: () => Promise<void>): Promise<void> => {
-    if (stopping.signal.aborted) return;
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    this.#queuedQueries.clear();
+    await Promise.all([...this.#runningQueries, ...this.#runningReads]);
+  }
+
+  #poll(): void {
+    void this.#read(() => this.#queryAll()).then(() => {
+      if (this.#stopping.signal.aborted) return;
+      const pauseMs = this.#options.intervalMs * (0.8 + 0.4 * Math.random());
+      this.#timer = setTimeout(() => this.#poll(), pauseMs).unref();
+    });
+  }
+
+  async #queryAll(): Promise<void> {
+    const { kysely, log } = this.#options;
+    try {
+      const due = (await followedBranches(kysely)).filter(({ isCommitPending }) => !isCommitPending);
+      const groups = byRepository(due);
+      for (const [key, { isQuerying }] of this.#repositories)
+        if (!groups.has(key) && !isQuerying) this.#repositories.delete(key);
+      for (const [key, group] of groups) {
+        const { isQuerying, notBefore } = this.#stateOf(key);
+        if (!isQuerying && notBefore <= Date.now()) this.#enqueue(key, group);
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the branches that are followed could not be read; it is tried again');
+    }
+  }
+
+  /** The state may be older than the request, so it is read again. */
+  async #queryAgain(branches: readonly FollowedBranch[]): Promise<void> {
+    const { kysely, log } = this.#options;
+    try {
+      const now = await followedBranches(kysely);
+      const asked = new Set(branches.map(({ deploymentId }) => deploymentId));
+      this.queryNow(now.filter(({ deploymentId }) => asked.has(deploymentId)));
+    } catch (error) {
+      log.warn({ err: error }, 'a repository could not be queried again at once; the next poll does it');
+    }
+  }
+
+  async #read(readBranches: () => Promise<void>): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
     const reading = readBranches();
-    runningReads.add(reading);
+    this.#runningReads.add(reading);
     await reading;
-    runningReads.delete(reading);
-  };
+    this.#runningReads.delete(reading);
+  }
 
-  const stateOf = (key: string): RepositoryState => {
-    const state = repositories.get(key) ?? {
+  #stateOf(key: string): RepositoryState {
+    const state = this.#repositories.get(key) ?? {
       isQuerying: false,
       queryAgain: false,
       failures: 0,
       notBefore: 0,
     };
-    repositories.set(key, state);
+    this.#repositories.set(key, state);
     return state;
-  };
+  }
+
+  #enqueue(key: string, branches: readonly FollowedBranch[]): void {
+    if (!this.#stopping.signal.aborted) this.#queuedQueries.set(key, branches);
+    for (const [next, group] of this.#queuedQueries) {
+      if (this.#runningQueries.size >= MAX_CONCURRENT_QUERIES) return;
+      const state = this.#stateOf(next);
+      if (state.isQuerying) continue;
+      this.#queuedQueries.delete(next);
+      state.isQuerying = true;
+      const query = this.#query(group, state).finally(() => {
+        this.#runningQueries.delete(query);
+        state.isQuerying = false;
+        if (state.queryAgain) {
+          state.queryAgain = false;
+          void this.#read(() => this.#queryAgain(group));
+        }
+        const [first] = this.#queuedQueries;
+        if (first !== undefined) this.#enqueue(...first);
+      });
+      this.#runningQueries.add(query);
+    }
+  }
 
   /** Queries one repository, and follows its branches to their commits. */
-  const queryRepository = async (
-    branches: readonly FollowedBranch[],
-    state: RepositoryState,
-  ): Promise<void> => {
+  async #query(branches: readonly FollowedBranch[], state: RepositoryState): Promise<void> {
     const [first] = branches;
     if (first === undefined) return;
+    const { log, intervalMs } = this.#options;
     try {
-      const remote = await remoteOf(kysely, first.repository);
-      const refs = await withScratch(options.home, 'ask', (scratch) =>
-        readRemoteRefs(remote, [...new Set(branches.map(({ ref }) => ref))], {
-          scratch,
-          knownHosts: options.home.knownHosts,
-          limits: DEFAULT_GIT_LIMITS,
-          signal: stopping.signal,
-        }),
-      );
-      for (const seen of branches) {
-        const commit = refs.get(seen.ref)?.commit;
-        if (commit === undefined || stopping.signal.aborted) continue;
-        const revision = await kysely
-          .transaction()
-          .execute((trx) =>
-            followBranch(trx, seen.deploymentId, commit, (now) => shouldFollow(commit, seen, now)),
-          );
-        if (revision === undefined) continue;
-        log.info({ deployment: seen.deploymentId, revision, commit }, 'a branch has moved, and is built');
-        options.onRevisionsCreated();
-      }
+      await this.#follow(first, branches);
       state.failures = 0;
       state.notBefore = 0;
     } catch (error) {
-      if (stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return;
       state.failures += 1;
       state.notBefore = Date.now() + Math.min(intervalMs * 2 ** state.failures, RETRY_DELAY_MAX_MS);
       log.warn(
@@ -122,61 +163,33 @@ export function createBranchPoller(options: {
         'the branches of a repository could not be read; they are read again later',
       );
     }
-  };
+  }
 
-  const queryNow = (branches: readonly FollowedBranch[]): void => {
-    for (const [key, group] of byRepository(branches)) {
-      const state = stateOf(key);
-      state.notBefore = 0;
-      if (state.isQuerying) state.queryAgain = true;
-      else enqueue(key, group);
+  async #follow({ repository }: FollowedBranch, branches: readonly FollowedBranch[]): Promise<void> {
+    const { kysely, home, log, onRevisionsCreated } = this.#options;
+    const { signal } = this.#stopping;
+    const remote = await remoteOf(kysely, repository);
+    const refs = await withScratch(home, 'ask', (scratch) =>
+      readRemoteRefs(remote, [...new Set(branches.map(({ ref }) => ref))], {
+        scratch,
+        knownHosts: home.knownHosts,
+        limits: DEFAULT_GIT_LIMITS,
+        signal,
+      }),
+    );
+    for (const seen of branches) {
+      const commit = refs.get(seen.ref)?.commit;
+      if (commit === undefined || signal.aborted) continue;
+      const revision = await kysely
+        .transaction()
+        .execute((trx) =>
+          followBranch(trx, seen.deploymentId, commit, (now) => shouldFollow(commit, seen, now)),
+        );
+      if (revision === undefined) continue;
+      log.info({ deployment: seen.deploymentId, revision, commit }, 'a branch has moved, and is built');
+      onRevisionsCreated();
     }
-  };
-
-  /** The state may be older than the request, so it is read again. */
-  const queryAgain = async (branches: readonly FollowedBranch[]): Promise<void> => {
-    try {
-      const now = await followedBranches(kysely);
-      queryNow(now.filter(({ deploymentId }) => branches.some((old) => old.deploymentId === deploymentId)));
-    } catch (error) {
-      log.warn({ err: error }, 'a repository could not be queried again at once; the next poll does it');
-    }
-  };
-
-  const pollAll = async (): Promise<void> => {
-    try {
-      const due = (await followedBranches(kysely)).filter(({ isCommitPending }) => !isCommitPending);
-      const groups = byRepository(due);
-      for (const key of repositories.keys())
-        if (!groups.has(key) && !stateOf(key).isQuerying) repositories.delete(key);
-      for (const [key, group] of groups) {
-        const { isQuerying, notBefore } = stateOf(key);
-        if (!isQuerying && notBefore <= Date.now()) enqueue(key, group);
-      }
-    } catch (error) {
-      log.warn({ err: error }, 'the branches that are followed could not be read; it is tried again');
-    }
-  };
-
-  const scheduleNext = (): void => {
-    if (stopping.signal.aborted) return;
-    timer = setTimeout(() => void read(pollAll).then(scheduleNext), intervalMs * (0.8 + 0.4 * Math.random()));
-    timer.unref();
-  };
-
-  return {
-    start: (): void => {
-      if (intervalMs > 0) void read(pollAll).then(scheduleNext);
-    },
-    /** Queries the repositories of these branches now; if a query is running, once more after it. */
-    queryNow,
-    close: async (): Promise<void> => {
-      stopping.abort();
-      clearTimeout(timer);
-      queuedQueries.clear();
-      await Promise.all([...runningQueries, ...runningReads]);
-    },
-  };
+  }
 }
 
 /** Whether to follow a branch to a commit. Not if anything has changed since the query, which may be outdated. */

@@ -4,12 +4,10 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { expect, it, vi } from 'vitest';
 
 import { homeLayout } from '../../../src/controlPlane/homeLayout.ts';
-import { createBranchPoller } from '../../../src/controlPlane/pushes/branchPoller.ts';
+import { BranchPoller } from '../../../src/controlPlane/pushes/branchPoller.ts';
 import { createLogger } from '../../../src/http/logger.ts';
 import type { Schema } from '../../../src/store/schema.ts';
 import { gate } from '../testPlatform.ts';
-
-type Poller = ReturnType<typeof createBranchPoller>;
 
 const BRANCH = {
   deploymentId: 'd',
@@ -21,11 +19,11 @@ const BRANCH = {
 };
 
 it.each([
-  ['that polls', 1, (poller: Poller) => poller.start()],
+  ['that polls', 1, (poller: BranchPoller) => poller.start()],
   [
     'that was asked again during a query',
     2,
-    (poller: Poller) => {
+    (poller: BranchPoller) => {
       poller.queryNow([BRANCH]);
       poller.queryNow([BRANCH]);
     },
@@ -57,7 +55,7 @@ it.each([
   const log = createLogger({ level: 'silent' });
   const home = homeLayout('/nowhere');
   const onRevisionsCreated = (): void => undefined;
-  const poller = createBranchPoller({ kysely, home, log, intervalMs: 60_000, onRevisionsCreated });
+  const poller = new BranchPoller({ kysely, home, log, intervalMs: 60_000, onRevisionsCreated });
   begin(poller);
   await vi.waitFor(() => expect(reads).toBe(read), 10_000);
   const closed = poller.close().then(() => events.push('closed'));
