@@ -16,7 +16,7 @@ import {
 } from './controlPlane/controlPlane.ts';
 import { claimInstance } from './controlPlane/instance.ts';
 import type { PlatformError } from './errors.ts';
-import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { Gateway } from './gateway/gateway.ts';
 import {
   type AnsweredRequest,
   logTracedChange,
@@ -138,7 +138,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     // The embedded database allows roles; it is prepared with the first agent.
     if (options.databaseUrl !== undefined) await storage.prepare();
     const agentKeyOf = createAgentKeys();
-    const gateway = createGateway({ agentKeyOf });
+    const gateway = new Gateway({ agentKeyOf });
     cleanups.push(() => gateway.close());
 
     // Agents get the listener's address, which is known only once it listens.

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerProblem, HttpProblem } from '../http/problem.ts';
 import { AgentRoute, forward, type GatewayAgent, hasBody, type ProxyRequest } from './forward.ts';
 
-/** How long a request waits for a starting agent, in ms. */
+/** How long a request waits for a starting agent, in milliseconds. */
 const WAIT_FOR_AGENT_MS = 5_000;
 /** The delay before the same agent is tried again after a refused connection, in ms. */
 const RETRY_PAUSE_MS = 100;
@@ -12,86 +12,88 @@ const RETRY_AFTER_S = 2;
 /** How often to send a GET that an agent took but did not answer, in all. */
 const MAX_READ_ATTEMPTS = 2;
 
-/** Routes requests to the agents. */
-export type Gateway = ReturnType<typeof createGateway>;
-
 /**
- * Makes a gateway: one stable address per deployment, whichever revision serves it.
+ * Routes requests to the agents: one stable address per deployment, whichever revision serves it.
  *
  * A request goes to the agent that is active at its arrival, and stays there until it has ended. It is sent again if
  * that agent never saw it, or if it is a read without an answer: the gateway waits for an active agent and sends it
  * there. So neither a switch nor a restart fails a request, unless a crashed agent had taken it.
  */
-export function createGateway({
-  patienceMs = WAIT_FOR_AGENT_MS,
-  agentKeyOf,
-}: {
-  /** Default {@link WAIT_FOR_AGENT_MS}. */
-  patienceMs?: number;
-  /** The key of a deployment's agents, which replaces the clients' keys. */
-  agentKeyOf: (deploymentId: string) => string;
-}) {
-  const deployments = new Map<string, Deployment>();
-  const retiring = new Set<AgentRoute>();
+export class Gateway {
+  readonly #patienceMs: number;
+  readonly #agentKeyOf: (deploymentId: string) => string;
+  readonly #deployments = new Map<string, Deployment>();
+  readonly #retiring = new Set<AgentRoute>();
 
-  const retire = async (route: AgentRoute | undefined): Promise<void> => {
+  /**
+   * @param options.patienceMs - how long a request waits for a starting agent. Default: 5,000.
+   * @param options.agentKeyOf - the key of a deployment's agents, which replaces the clients' keys.
+   */
+  constructor(options: { patienceMs?: number; agentKeyOf: (deploymentId: string) => string }) {
+    this.#patienceMs = options.patienceMs ?? WAIT_FOR_AGENT_MS;
+    this.#agentKeyOf = options.agentKeyOf;
+  }
+
+  /**
+   * Answers a request through a deployment's agent, streamed both ways, with the header `x-slipway-revision-id`.
+   * Its own answers are `{"detail": "…"}`: 404 for an unknown deployment; 503 if no revision is active, or none
+   * started in time; 502 if the agent was unreachable or broke off before it answered.
+   * @param path - path and query for the agent, beginning with `/`; the part of the request's URL before it is sent
+   * as `x-forwarded-prefix`.
+   */
+  async handle(
+    deploymentId: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+  ): Promise<void> {
+    const deployment = this.#deployments.get(deploymentId);
+    if (deployment === undefined) {
+      respond(response, 404, `Deployment ID ${deploymentId} not found.`);
+      return;
+    }
+    const url = request.url ?? path;
+    const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
+    const agentKey = this.#agentKeyOf(deploymentId);
+    const deadline = performance.now() + this.#patienceMs;
+    await forwardUntilAnswered(deployment, { request, response, path, prefix, agentKey }, deadline);
+  }
+
+  /** Registers a deployment. Without an agent, requests wait if it is `starting`, else get "no active revision". */
+  register(deploymentId: string, { starting }: { readonly starting: boolean }): void {
+    this.#findOrCreate(deploymentId).setStarting(starting);
+  }
+
+  /** Sends further requests to this agent. Resolves when the last request (or stream) on the previous one ended. */
+  switchTo(deploymentId: string, agent: GatewayAgent): Promise<void> {
+    return this.#retire(this.#findOrCreate(deploymentId).setAgent(agent));
+  }
+
+  /** Removes a deployment. Resolves when its last request has ended. */
+  async remove(deploymentId: string): Promise<void> {
+    const deployment = this.#deployments.get(deploymentId);
+    this.#deployments.delete(deploymentId);
+    await this.#retire(deployment?.clearRoute());
+  }
+
+  async close(): Promise<void> {
+    const left = [...this.#deployments.values()].map((deployment) => deployment.clearRoute());
+    this.#deployments.clear();
+    await Promise.all([...this.#retiring, ...left].map(async (route) => route?.pool.destroy()));
+  }
+
+  async #retire(route: AgentRoute | undefined): Promise<void> {
     if (route === undefined) return;
-    retiring.add(route);
+    this.#retiring.add(route);
     await route.drainAndClose();
-    retiring.delete(route);
-  };
-  const findOrCreate = (deploymentId: string): Deployment => {
-    const deployment = deployments.get(deploymentId) ?? new Deployment(deploymentId);
-    deployments.set(deploymentId, deployment);
-    return deployment;
-  };
+    this.#retiring.delete(route);
+  }
 
-  return {
-    /**
-     * Answers a request through a deployment's agent, streamed both ways, with the header `x-slipway-revision-id`.
-     * Its own answers are `{"detail": "…"}`: 404 for an unknown deployment; 503 if no revision is active, or none
-     * started in time; 502 if the agent was unreachable or broke off before it answered.
-     * @param path - path and query for the agent, beginning with `/`; the part of the request's URL before it is sent
-     * as `x-forwarded-prefix`.
-     */
-    handle: async (
-      deploymentId: string,
-      request: IncomingMessage,
-      response: ServerResponse,
-      path: string,
-    ): Promise<void> => {
-      const deployment = deployments.get(deploymentId);
-      if (deployment === undefined) {
-        respond(response, 404, `Deployment ID ${deploymentId} not found.`);
-        return;
-      }
-      const url = request.url ?? path;
-      const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
-      const agentKey = agentKeyOf(deploymentId);
-      await forwardUntilAnswered(
-        deployment,
-        { request, response, path, prefix, agentKey },
-        performance.now() + patienceMs,
-      );
-    },
-    /** Registers a deployment. Without an agent, requests wait if it is `starting`, else get "no active revision". */
-    register: (deploymentId: string, { starting }: { readonly starting: boolean }): void =>
-      findOrCreate(deploymentId).setStarting(starting),
-    /** Sends further requests to this agent. Resolves when the last request (or stream) on the previous one ended. */
-    switchTo: (deploymentId: string, agent: GatewayAgent): Promise<void> =>
-      retire(findOrCreate(deploymentId).setAgent(agent)),
-    /** Removes a deployment. Resolves when its last request has ended. */
-    remove: async (deploymentId: string): Promise<void> => {
-      const deployment = deployments.get(deploymentId);
-      deployments.delete(deploymentId);
-      await retire(deployment?.clearRoute());
-    },
-    close: async (): Promise<void> => {
-      const routes = [...retiring, ...[...deployments.values()].map((deployment) => deployment.clearRoute())];
-      deployments.clear();
-      await Promise.all(routes.map(async (route) => route?.pool.destroy()));
-    },
-  };
+  #findOrCreate(deploymentId: string): Deployment {
+    const deployment = this.#deployments.get(deploymentId) ?? new Deployment(deploymentId);
+    this.#deployments.set(deploymentId, deployment);
+    return deployment;
+  }
 }
 
 /** Sends one request to the active agent, until one answers or the deadline passes. */

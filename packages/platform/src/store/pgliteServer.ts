@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
 
 import { agentPassword, isAgentRole } from './agentRole.ts';
-import { createTurns, type TurnOwner, type Turns } from './sessionTurns.ts';
+import { type TurnOwner, Turns } from './sessionTurns.ts';
 import {
   askForPassword,
   closeStatement,
@@ -53,7 +53,7 @@ export async function servePglite(options: {
   /** Default {@link IDLE_IN_TRANSACTION_MS}. */
   idleInTransactionMs?: number;
 }): Promise<PgliteServer> {
-  const turns = createTurns(options.db, {
+  const turns = new Turns(options.db, {
     idleInTransactionMs: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
     onEngineFailure: options.onEngineFailure ?? (() => undefined),
   });

@@ -19,102 +19,110 @@ interface Turn {
   readonly leavesBatchOpen: boolean;
 }
 
-/** Schedules the connections on the one session. */
-export type Turns = ReturnType<typeof createTurns>;
+export interface TurnsOptions {
+  /** How long a connection inside a transaction may hold the session without a next message. */
+  readonly idleInTransactionMs: number;
+  /** Called when the engine itself fails, after its connection was ended. */
+  readonly onEngineFailure: (error: unknown) => void;
+}
 
 /**
- * Schedules turns on one PGlite: first come, first served, but a connection inside a transaction continues alone.
- * `idleInTransactionMs` limits how long it may hold the session without a next message. `onEngineFailure` is called
- * when the engine itself fails, after its connection was ended.
+ * Schedules the connections' turns on the one session of a PGlite: first come, first served, but a connection inside a
+ * transaction continues alone.
  */
-export function createTurns(
-  db: PGlite,
-  options: { idleInTransactionMs: number; onEngineFailure: (error: unknown) => void },
-) {
-  let waiting: Turn[] = [];
-  let running: Promise<void> | undefined;
+export class Turns {
+  readonly #db: PGlite;
+  readonly #options: TurnsOptions;
+  #waiting: Turn[] = [];
+  #running: Promise<void> | undefined;
   /** The connection that holds the session: inside a transaction, or after Flush inside an extended batch. */
-  let holder: TurnOwner | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
+  #holder: TurnOwner | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
   /** The session's current role; not known after a failed change. */
-  let role: string | undefined;
-  let isRoleKnown = true;
+  #role: string | undefined;
+  #isRoleKnown = true;
 
-  /** Inside a transaction this does nothing, because the session already has its holder's role. */
-  const setRole = async (wanted: string | undefined): Promise<void> => {
-    if (isRoleKnown && wanted === role) return;
-    isRoleKnown = false;
-    await db.exec(wanted === undefined ? 'RESET ROLE' : `SET ROLE "${wanted}"`);
-    isRoleKnown = true;
-    role = wanted;
-  };
+  constructor(db: PGlite, options: TurnsOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
 
-  const takeNext = (): Turn | undefined => {
-    const index = holder === undefined ? 0 : waiting.findIndex((turn) => turn.owner === holder);
-    return index < 0 ? undefined : waiting.splice(index, 1)[0];
-  };
+  /** Queues a turn, which runs after the owner's transaction or all earlier turns. */
+  enqueue(turn: Turn): void {
+    this.#waiting.push(turn);
+    this.#startRunning();
+  }
 
-  const run = async (): Promise<void> => {
-    for (let turn = takeNext(); turn !== undefined; turn = takeNext()) {
-      clearTimeout(idleTimer);
-      const { owner } = turn;
+  /** Drops the queued turns of a closed connection, and ends its open transaction. */
+  removeOwner(owner: TurnOwner, cleanup: readonly Buffer[]): void {
+    this.#waiting = this.#waiting.filter((turn) => turn.owner !== owner);
+    // Runs after this connection's current turn, and before all others if it holds the session.
+    const bytes = Buffer.concat([sync(), query('ROLLBACK'), ...cleanup]);
+    this.enqueue({ owner, bytes, leavesBatchOpen: false });
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    clearTimeout(this.#idleTimer);
+  }
+
+  #startRunning(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#nextIndex >= 0) this.#startRunning();
+    });
+  }
+
+  async #run(): Promise<void> {
+    for (let turn = this.#takeNext(); turn !== undefined; turn = this.#takeNext()) {
+      clearTimeout(this.#idleTimer);
+      const { owner, bytes } = turn;
       try {
-        await setRole(owner.role);
+        await this.#setRole(owner.role);
       } catch (error) {
         owner.end('28000', `The role of this connection could not be set: ${(error as Error).message}`);
         continue;
       }
       try {
-        await db.runExclusive(() =>
-          db.execProtocolRawStream(turn.bytes, { onRawData: (data) => turn.owner.send(data) }),
+        await this.#db.runExclusive(() =>
+          this.#db.execProtocolRawStream(bytes, { onRawData: (data) => owner.send(data) }),
         );
       } catch (error) {
         // Not an SQL error, which is an answer: the engine itself failed.
-        turn.owner.end('XX000', error instanceof Error ? error.message : 'The embedded database failed.');
-        options.onEngineFailure(error);
+        owner.end('XX000', error instanceof Error ? error.message : 'The embedded database failed.');
+        this.#options.onEngineFailure(error);
       }
-      holder = db.isInTransaction() || turn.leavesBatchOpen ? holdSession(turn) : undefined;
+      this.#holder = undefined;
+      if (this.#db.isInTransaction() || turn.leavesBatchOpen) this.#holdSession(owner);
     }
-  };
+  }
 
-  const holdSession = (turn: Turn): TurnOwner => {
-    idleTimer = setTimeout(
-      () => turn.owner.end('25P03', 'The connection was idle in a transaction for too long.'),
-      options.idleInTransactionMs,
+  #takeNext(): Turn | undefined {
+    const index = this.#nextIndex;
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
+  }
+
+  /** The place of the turn that may run next; -1 if none may. */
+  get #nextIndex(): number {
+    return this.#waiting.findIndex(({ owner }) => this.#holder === undefined || owner === this.#holder);
+  }
+
+  /** Inside a transaction this does nothing, because the session already has its holder's role. */
+  async #setRole(wanted: string | undefined): Promise<void> {
+    if (this.#isRoleKnown && wanted === this.#role) return;
+    this.#isRoleKnown = false;
+    await this.#db.exec(wanted === undefined ? 'RESET ROLE' : `SET ROLE "${wanted}"`);
+    this.#isRoleKnown = true;
+    this.#role = wanted;
+  }
+
+  #holdSession(owner: TurnOwner): void {
+    this.#holder = owner;
+    this.#idleTimer = setTimeout(
+      () => owner.end('25P03', 'The connection was idle in a transaction for too long.'),
+      this.#options.idleInTransactionMs,
     );
-    idleTimer.unref();
-    return turn.owner;
-  };
-
-  const startRunning = (): void => {
-    running ??= run().finally(() => {
-      running = undefined;
-      if (waiting.some((turn) => holder === undefined || turn.owner === holder)) startRunning();
-    });
-  };
-
-  const enqueue = (turn: Turn): void => {
-    waiting.push(turn);
-    startRunning();
-  };
-
-  return {
-    /** Queues a turn, which runs after the owner's transaction or all earlier turns. */
-    enqueue,
-    /** Drops the queued turns of a closed connection, and ends its open transaction. */
-    removeOwner: (owner: TurnOwner, cleanup: readonly Buffer[]): void => {
-      waiting = waiting.filter((turn) => turn.owner !== owner);
-      // Runs after this connection's current turn, and before all others if it holds the session.
-      enqueue({
-        owner,
-        bytes: Buffer.concat([sync(), query('ROLLBACK'), ...cleanup]),
-        leavesBatchOpen: false,
-      });
-    },
-    /** Resolves when nothing runs or waits. */
-    idle: async (): Promise<void> => {
-      while (running !== undefined) await running;
-      clearTimeout(idleTimer);
-    },
-  };
+    this.#idleTimer.unref();
+  }
 }

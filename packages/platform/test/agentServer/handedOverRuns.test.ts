@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { createGateway } from '../../src/gateway/gateway.ts';
+import { Gateway } from '../../src/gateway/gateway.ts';
 import { serveGateway } from '../gateway/standIns.ts';
 import { apiOf, collectEvents, type ReadEvent, readEvents, until } from './agentUnderTest.ts';
 import { PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
@@ -127,7 +127,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     onTestFinished,
   }) => {
     const [one, two] = await Promise.all([agents.start('followed'), agents.start('followed')]);
-    const gateway = createGateway({ agentKeyOf: () => 'a key' });
+    const gateway = new Gateway({ agentKeyOf: () => 'a key' });
     const front = await serveGateway(gateway);
     onTestFinished(() => front.kill());
     const through = apiOf(`${front.url}/agents/d1`);

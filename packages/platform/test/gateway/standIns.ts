@@ -1,6 +1,6 @@
 import { type RequestListener, type Server, createServer } from 'node:http';
 import { afterEach, beforeEach } from 'vitest';
-import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
+import { Gateway } from '../../src/gateway/gateway.ts';
 import { closeServer, listen } from '../../../../test/support/listen.ts';
 
 /** An HTTP server on loopback. */
@@ -41,7 +41,7 @@ export function useGateway() {
   let front: Awaited<ReturnType<typeof serveGateway>>;
   let served: Served[];
   beforeEach(async () => {
-    gateway = createGateway({ patienceMs: 1_000, agentKeyOf: (id) => `key of ${id}` });
+    gateway = new Gateway({ patienceMs: 1_000, agentKeyOf: (id) => `key of ${id}` });
     front = await serveGateway(gateway);
     served = [front];
   });
