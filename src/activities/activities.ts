@@ -15,7 +15,7 @@ import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { CommentSpec } from '../domain/preview/preview.ts';
-import type { Line } from '../domain/promotion/candidate.ts';
+import type { PromotionTargets } from '../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../domain/promotion/promotion.ts';
 import type {
   CheckVerdict,
@@ -250,7 +250,7 @@ export interface Activities {
    */
   lookAtLine(
     input: Pick<PromotionRequest, 'from' | 'to' | 'downstream' | 'store'>,
-  ): Promise<Attempted<{ line: Line }>>;
+  ): Promise<Attempted<{ line: PromotionTargets }>>;
 
   /** The size of an artifact, by its identity. Fails if it is not in the store. */
   findArtifact(input: {

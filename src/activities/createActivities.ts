@@ -17,7 +17,7 @@ import { judgeActivities } from './judge/judgeActivities.ts';
 import { noticeActivities } from './notify/noticeActivities.ts';
 import { pausesUntil, type PollUntil, pollsUntilShutdown } from './polling.ts';
 import { commentActivities, previewActivities } from './preview/previewActivities.ts';
-import { lineActivities } from './promotion/lineActivities.ts';
+import { promotionActivities } from './promotion/promotionActivities.ts';
 import { placesOf } from './promotion/places.ts';
 import { recordActivities } from './release/recordActivities.ts';
 import { recoveryActivities } from './target/recoveryActivities.ts';
@@ -62,7 +62,7 @@ export function createActivities(
     ...releases,
     ...revisionPollerActivities(connections, rates, pause, shuttingDown, observers.onPolled),
     ...judgeActivities(connections, place),
-    ...lineActivities(releases, pollUntil, place, openArtifactStore),
+    ...promotionActivities(releases, pollUntil, place, openArtifactStore),
     ...lockActivities(),
     ...recoveryActivities(openArtifactStore, pollUntil),
     ...noticeActivities(connections, dashboard),

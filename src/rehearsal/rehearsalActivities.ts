@@ -5,7 +5,7 @@ import { notYet } from '../activities/activityFailure.ts';
 import { requireActive } from '../activities/check/checkActivities.ts';
 import { releaseActivities } from '../activities/createActivities.ts';
 import type { PollUntil } from '../activities/polling.ts';
-import { lineActivities } from '../activities/promotion/lineActivities.ts';
+import { promotionActivities } from '../activities/promotion/promotionActivities.ts';
 import { EVERYBODY_AT_ONCE } from '../activities/promotion/places.ts';
 import { watchActivities } from '../activities/target/watchActivities.ts';
 import { track } from '../activities/track.ts';
@@ -47,7 +47,7 @@ export function rehearsalActivities(
     ...releases,
     runCheck,
     ...watchActivities({ ...releases, runCheck, now }),
-    ...lineActivities(releases, pollUntil, EVERYBODY_AT_ONCE, () => outside.openStore()),
+    ...promotionActivities(releases, pollUntil, EVERYBODY_AT_ONCE, () => outside.openStore()),
     async judgeCandidate({ inputs, settings }) {
       const at = await now();
       const found = outcomes.happens('judge', { now: at }, () => true);

@@ -213,7 +213,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     await rm(flagOf('C'));
     const held = promote(ada, 'plain');
     expect(await held.code).toBe(4);
-    expect((await ended(held))['reason']).toContain('the line is stopped');
+    expect((await ended(held))['reason']).toContain('are stopped: it is on hold');
     const unheld = await bo.did((context, file) =>
       runHoldCommand(context, false, 'production', { config: file, reason: 'fixed' }),
     );
@@ -221,7 +221,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(unheld.text).toContain('"event":"hold"');
     // Without the hold, the same artifact is considered again: it is quarantined, because production rolled back from
     // it.
-    expect((await ended(promote(ada, 'plain')))['reason']).not.toContain('the line is stopped');
+    expect((await ended(promote(ada, 'plain')))['reason']).not.toContain('are stopped: it is on hold');
   });
 });
 

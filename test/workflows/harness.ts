@@ -9,7 +9,7 @@ import { revisionPollerActivities } from '../../src/activities/deployment/revisi
 import { hookActivities } from '../../src/activities/hooks/hookActivities.ts';
 import { pausesUntil, pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { previewActivities } from '../../src/activities/preview/previewActivities.ts';
-import { lineActivities } from '../../src/activities/promotion/lineActivities.ts';
+import { promotionActivities } from '../../src/activities/promotion/promotionActivities.ts';
 import { type Place, placesOf } from '../../src/activities/promotion/places.ts';
 import { recoveryActivities } from '../../src/activities/target/recoveryActivities.ts';
 import { watchActivities } from '../../src/activities/target/watchActivities.ts';
@@ -283,16 +283,18 @@ function betweenWorlds(
   const polled = { controlPlane: ({ controlPlane }: TargetSpec) => worldAt(controlPlane).polled };
   const { watchRevision } = watchActivities(inWorlds);
   const openStore = (store: string) => memoryStore(worldAt(store).kept);
-  const line = lineActivities(inWorlds, neverShutDown, place, openStore);
+  const promotions = promotionActivities(inWorlds, neverShutDown, place, openStore);
   const hooks = hookActivities();
   const recovery = recoveryActivities(openStore, neverShutDown);
   return track({
-    ...line,
+    ...promotions,
     ...revisionPollerActivities(polled, new RequestRates(), () => pause(POLL_ATTEMPT_MS), never),
-    submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
-      worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
-    rollBackTarget: (input: Parameters<typeof line.rollBackTarget>[0]) =>
-      worldAt(input.target.controlPlane).faulty('rollBackTarget', () => line.rollBackTarget(input)),
+    submitToTarget: (input: Parameters<typeof promotions.submitToTarget>[0]) =>
+      worldAt(input.request.target.controlPlane).faulty('submitToTarget', () =>
+        promotions.submitToTarget(input),
+      ),
+    rollBackTarget: (input: Parameters<typeof promotions.rollBackTarget>[0]) =>
+      worldAt(input.target.controlPlane).faulty('rollBackTarget', () => promotions.rollBackTarget(input)),
     watchRevision: (input: WatchInput) => worldAt(input.target.controlPlane).watch(input, watchRevision),
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),

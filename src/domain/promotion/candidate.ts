@@ -8,7 +8,7 @@ import { exactText, type Instant } from '../scalars.ts';
 import { EMPTY_TARGET, type Hold, type Running, type TargetState } from '../target/targetState.ts';
 
 /** The targets of a promotion at one moment. */
-export interface Line {
+export interface PromotionTargets {
   readonly from: TargetSeen;
   readonly to: TargetSeen;
   readonly downstream: readonly TargetSeen[];
@@ -30,8 +30,7 @@ export type Choice =
   | { readonly kind: 'candidate'; readonly candidate: Candidate }
   | { readonly kind: 'nothing_to_do' | 'rejected'; readonly reason: string };
 
-export function chooseCandidate(line: Line): Choice {
-  const { from, to, downstream } = line;
+export function chooseCandidate({ from, to, downstream }: PromotionTargets): Choice {
   const stopped = whyStopped([to, ...downstream]);
   if (stopped !== undefined) return rejected(stopped);
   const { servingRevisionId: revisionId, artifact, deploymentId, agentUrl, verifiedAt } = from;
@@ -72,8 +71,11 @@ export type Confirmation =
   | { readonly kind: 'changed_by_hand'; readonly reason: string };
 
 /** Checks whether a candidate is still the one to promote. `before`: what served on `to` when it was chosen. */
-export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
-  const { from, to, downstream } = line;
+export function confirmCandidate(
+  candidate: Candidate,
+  before: string | null,
+  { from, to, downstream }: PromotionTargets,
+): Confirmation {
   const gone = whyGone(candidate, from);
   if (gone !== undefined) return { kind: 'superseded', reason: gone };
   const stopped = whyStopped([to, ...downstream]) ?? whyBarred(to, candidate.artifact);
@@ -114,12 +116,12 @@ export function whySuperseded({ name, servingRevisionId, changedBy }: TargetSeen
   return changedBy === null ? serves : `${serves}: ${changedBy}`;
 }
 
-/** Why the line is stopped: a target on hold stops all promotions that lead to it, directly or through others. */
+/** Why a promotion is stopped: a target on hold stops all promotions that lead to it, directly or through others. */
 export function whyStopped(targets: readonly TargetSeen[]): string | undefined {
   const held = targets.find(({ hold }) => hold !== null);
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;
-  return `the line is stopped: "${held.name}" is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`;
+  return `promotions that lead to "${held.name}" are stopped: it is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`;
 }
 
 /** Why no promotion releases an artifact on a target: a guard or a hook rolled back from it, and set no hold. */

@@ -196,7 +196,7 @@ export async function requireWorkerOf(temporal: TemporalConnection, workflowId: 
 }
 
 /** @throws SlipwayError SLIPWAY_NO_WORKER if a promotion would wait. People may have pinned one of its targets by hand. */
-export async function requireWorkersOfLine(
+export async function requireWorkersOfPromotion(
   temporal: TemporalConnection,
   { from, to }: Pick<PromotionRequest, 'from' | 'to'>,
 ): Promise<void> {

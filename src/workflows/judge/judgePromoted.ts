@@ -12,7 +12,7 @@ import { describeJudgement } from '../../domain/story.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { now } from '../journal.ts';
 import { measure } from '../measure.ts';
-import { confirmLine, PromotionEnded, type PromotionRun } from '../promotion/promotionRun.ts';
+import { confirmTargets, PromotionEnded, type PromotionRun } from '../promotion/promotionRun.ts';
 
 /**
  * Judges the candidate against the revision that serves on `to`. Returns if it is found no worse, or if a person
@@ -92,7 +92,7 @@ async function judgeOnce(
   } catch (error) {
     const isGone = found.changed || explain(error).code === 'SLIPWAY_NOT_FOUND';
     if (!isGone) throw error;
-    if (!(await confirmLine(run))) return 'again';
+    if (!(await confirmTargets(run))) return 'again';
     const { before } = run;
     // A running release serves instead.
     if (before !== null && before.servingRevisionId !== baseline.revisionId) {

@@ -33,11 +33,11 @@ import { measure } from '../measure.ts';
 import { shortSummary } from '../steps.ts';
 import {
   awaitRelease,
-  confirmLine,
+  confirmTargets,
   describeRelease,
   type Ending,
   holdIfBad,
-  lookAtLine,
+  lookAtTargets,
   lookAtTarget,
   promotionActor,
   PromotionEnded,
@@ -71,8 +71,8 @@ async function goForward(run: PromotionRun): Promise<Ending> {
 
   // Before the soak: the proof is of this moment, and its keys are known at the issuer now.
   await interventions.proveRequester();
-  const line = await interventions.go(() => lookAtLine(run));
-  const choice = chooseCandidate(line);
+  const targets = await interventions.go(() => lookAtTargets(run));
+  const choice = chooseCandidate(targets);
   if (choice.kind !== 'candidate') {
     const { kind, reason } = choice;
     return kind === 'nothing_to_do'
@@ -81,7 +81,7 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   }
   const { candidate } = choice;
   run.candidate = candidate;
-  run.before = line.to;
+  run.before = targets.to;
   if (candidate.releasedBy !== null) interventions.noteMaker(candidate.releasedBy);
   else if (approval !== undefined && approval.required > 0)
     return { outcome: 'rejected', reason: unknownMaker(from.name, candidate.revisionId) };
@@ -96,7 +96,7 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   await interventions.approval();
   await passFreezes(journal, request, interventions, 'promotion');
   let stands = false;
-  while (!stands) stands = await interventions.go(() => confirmLine(run));
+  while (!stands) stands = await interventions.go(() => confirmTargets(run));
 
   const released = await interventions.go(() => releaseOnTarget(run, sizeBytes));
   if (bakeMs > 0) await bake(run, released);
@@ -218,7 +218,7 @@ function superseded(seen: TargetSeen, step: 'soak' | 'bake'): PromotionEnded {
 
 /**
  * Undoes a promotion that failed or was stopped: asks the target to roll back the release, which puts the target on
- * hold and so stops the line.
+ * hold and so stops further promotions to it.
  *
  * Run it in a non-cancellable scope.
  */

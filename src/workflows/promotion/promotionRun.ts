@@ -11,7 +11,7 @@ import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import {
   type Candidate,
   confirmCandidate,
-  type Line,
+  type PromotionTargets,
   type TargetSeen,
 } from '../../domain/promotion/candidate.ts';
 import {
@@ -85,7 +85,7 @@ function notifyWaiting({ request, notices, candidate }: PromotionRun, waiting: W
   notices.send(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
 }
 
-export function lookAtLine(run: PromotionRun): Promise<Line> {
+export function lookAtTargets(run: PromotionRun): Promise<PromotionTargets> {
   const { from, to, downstream } = run.request;
   return look(run, `${from.name} → ${to.name}`, { from, to, downstream });
 }
@@ -100,11 +100,12 @@ function look(
   { journal, request: { store } }: PromotionRun,
   subject: string,
   asked: Pick<PromotionRequest, 'from' | 'to' | 'downstream'>,
-): Promise<Line> {
+): Promise<PromotionTargets> {
   return journal.step('candidate', subject, async (activities) => {
-    const { line, attempt } = await activities.lookAtLine({ ...asked, store });
-    const serves = line.from.artifact === null ? 'nothing of ours' : shortArtifact(line.from.artifact);
-    return { result: line, attempt, detail: `${serves} serves on ${asked.from.name}` };
+    const { line: targets, attempt } = await activities.lookAtLine({ ...asked, store });
+    const { artifact } = targets.from;
+    const serves = artifact === null ? 'nothing of ours' : shortArtifact(artifact);
+    return { result: targets, attempt, detail: `${serves} serves on ${asked.from.name}` };
   });
 }
 
@@ -114,20 +115,20 @@ function look(
  * @returns whether nothing has changed.
  * @throws PromotionEnded
  */
-export async function confirmLine(run: PromotionRun): Promise<boolean> {
+export async function confirmTargets(run: PromotionRun): Promise<boolean> {
   const { candidate, before, interventions } = run;
   if (candidate === null) return true;
-  const line = await lookAtLine(run);
-  const confirmation = confirmCandidate(candidate, before?.servingRevisionId ?? null, line);
+  const targets = await lookAtTargets(run);
+  const confirmation = confirmCandidate(candidate, before?.servingRevisionId ?? null, targets);
   switch (confirmation.kind) {
     case 'stands':
-      run.before = line.to;
+      run.before = targets.to;
       return true;
     case 'changed_by_hand':
-      if (run.accepted !== null && run.accepted === line.to.servingRevisionId) return true;
+      if (run.accepted !== null && run.accepted === targets.to.servingRevisionId) return true;
       await interventions.ask(`${confirmation.reason}: "retry" promotes anyway, "abort" ends it`);
-      run.before = line.to;
-      run.accepted = line.to.servingRevisionId;
+      run.before = targets.to;
+      run.accepted = targets.to.servingRevisionId;
       return false;
     case 'superseded':
     case 'rejected':
@@ -137,7 +138,7 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
 
 /**
  * Releases the candidate to `to` through its target, and waits for the release to end.
- * @throws PromotionEnded if it was not released, with the release's outcome. A bad release also stops the line.
+ * @throws PromotionEnded if it was not released, with the release's outcome. A bad release also puts `to` on hold.
  */
 export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
   const submission = submissionOf(workflowInfo().runId);
@@ -151,7 +152,7 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
-/** Submits the release. If the candidate or the line changed while it waited to begin, withdraws it. */
+/** Submits the release. If the candidate or a target changed while it waited to begin, withdraws it. */
 async function submit(run: PromotionRun, submission: string, request: ReleaseRequest): Promise<HistoryRow> {
   const { journal, candidate } = run;
   const { from, to, downstream } = run.request;
@@ -251,7 +252,12 @@ export function awaitRelease(
   });
 }
 
-const STOPS_THE_LINE: ReadonlySet<string> = new Set(['failed', 'rolled_back', 'rollback_failed', 'errored']);
+const STOPS_PROMOTIONS: ReadonlySet<string> = new Set([
+  'failed',
+  'rolled_back',
+  'rollback_failed',
+  'errored',
+]);
 
 /**
  * Decision: a bad release puts its target on hold, which stops further promotions towards it.
@@ -262,10 +268,10 @@ export async function holdIfBad(
   { outcome }: HistoryRow,
   reason: string,
 ): Promise<boolean> {
-  if (!STOPS_THE_LINE.has(outcome)) return false;
+  if (!STOPS_PROMOTIONS.has(outcome)) return false;
   const { to: target, store: recordStore } = request;
   const by = promotionActor(request, reason);
-  await journal.step('promote', 'stop the line', async (activities) => {
+  await journal.step('promote', `hold ${target.name}`, async (activities) => {
     const { attempt } = await activities.holdTarget({ target, recordStore, by });
     return { result: undefined, attempt };
   });

@@ -6,7 +6,7 @@ import {
   type Candidate,
   chooseCandidate,
   confirmCandidate,
-  type Line,
+  type PromotionTargets,
   seeTarget,
   type TargetSeen,
 } from '../../../src/domain/promotion/candidate.ts';
@@ -22,7 +22,7 @@ const PRODUCTION = seen('production', A);
 
 const LEAVING = { requestId: 'q', to: 'canary-0', requestedBy: HOLD.by };
 
-function line(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): Line {
+function targets(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): PromotionTargets {
   return { from: { ...CANARY, ...from }, to: { ...PRODUCTION, ...to }, downstream: [] };
 }
 
@@ -31,52 +31,60 @@ describe('the candidate', () => {
     const { artifact, deploymentId, agentUrl, verifiedAt, commit, releasedBy } = CANARY;
     const where = { artifact, revisionId: 'canary-1', deploymentId, agentUrl };
     const candidate = { ...where, verifiedAt, commit, releasedBy };
-    expect(chooseCandidate(line())).toEqual({ kind: 'candidate', candidate });
+    expect(chooseCandidate(targets())).toEqual({ kind: 'candidate', candidate });
   });
 
   it('is absent if the other target runs it already', () => {
-    expect(chooseCandidate(line({}, { artifact: B }))).toMatchObject({ kind: 'nothing_to_do' });
+    expect(chooseCandidate(targets({}, { artifact: B }))).toMatchObject({ kind: 'nothing_to_do' });
   });
 
   it('may be what the other target ran before its deployment was deleted by hand', () => {
     const deleted = { artifact: B, servingRevisionId: null, deploymentId: null };
-    expect(chooseCandidate(line({}, deleted))).toMatchObject({ kind: 'candidate' });
+    expect(chooseCandidate(targets({}, deleted))).toMatchObject({ kind: 'candidate' });
   });
 
   it('of a target without releases may be promoted to another one without', () => {
     const never = { known: false, activeRevisionId: null, servingRevisionId: null, artifact: null };
-    expect(chooseCandidate(line({}, never))).toMatchObject({ kind: 'candidate' });
+    expect(chooseCandidate(targets({}, never))).toMatchObject({ kind: 'candidate' });
   });
 
-  it.each<[string, Line, string]>([
-    ['it was never released', line({ known: false }), 'has never taken a release'],
-    ['nothing serves', line({ servingRevisionId: null }), 'nothing serves on "canary"'],
-    ['it is not verified', line({ verifiedAt: null }), 'is not verified'],
-    ['a rollback left it', line({ verifiedAt: null, servesQuarantined: true }), 'is in quarantine'],
+  it.each<[string, PromotionTargets, string]>([
+    ['it was never released', targets({ known: false }), 'has never taken a release'],
+    ['nothing serves', targets({ servingRevisionId: null }), 'nothing serves on "canary"'],
+    ['it is not verified', targets({ verifiedAt: null }), 'is not verified'],
+    ['a rollback left it', targets({ verifiedAt: null, servesQuarantined: true }), 'is in quarantine'],
     [
       'a rollback is leaving it',
-      line({ leaving: LEAVING }),
+      targets({ leaving: LEAVING }),
       'serves on "canary", is being rolled back, by bo: incident',
     ],
-    ['somebody else shipped it', line({ artifact: null }), 'was not shipped from here'],
-    ['a branch was released', line({ artifact: 'git:main' }), 'may come to mean something else'],
-    ['an image has a tag alone', line({ artifact: 'image:r.test/a:1' }), 'may come to mean something else'],
+    ['somebody else shipped it', targets({ artifact: null }), 'was not shipped from here'],
+    ['a branch was released', targets({ artifact: 'git:main' }), 'may come to mean something else'],
+    [
+      'an image has a tag alone',
+      targets({ artifact: 'image:r.test/a:1' }),
+      'may come to mean something else',
+    ],
     [
       'the other target runs what came after it, and was rolled back here',
-      line({ newer: [A] }),
+      targets({ newer: [A] }),
       '"production" runs sha256:aaaaaaaaaaaa, which "canary" released after sha256:bbbbbbbbbbbb and has left',
     ],
-    ['the target does not take it', line({}, { quarantined: [B] }), 'in quarantine'],
+    ['the target does not take it', targets({}, { quarantined: [B] }), 'in quarantine'],
     [
       'a rollback without a hold has left it on the other target',
-      line({}, { barred: [B] }),
+      targets({}, { barred: [B] }),
       `without a hold, so that no promotion releases it there again. To allow it: slipway unquarantine production ${B}`,
     ],
-    ['the target is on hold', line({}, { hold: HOLD }), 'the line is stopped: "production" is on hold'],
+    [
+      'the target is on hold',
+      targets({}, { hold: HOLD }),
+      'promotions that lead to "production" are stopped',
+    ],
     [
       'a target further down is on hold',
-      { ...line(), downstream: [{ ...PRODUCTION, name: 'europe', hold: HOLD }] },
-      '"europe" is on hold since 2026-11-15 00:00:00Z, set by bo: incident',
+      { ...targets(), downstream: [{ ...PRODUCTION, name: 'europe', hold: HOLD }] },
+      'promotions that lead to "europe" are stopped: it is on hold since 2026-11-15 00:00:00Z, set by bo: incident',
     ],
   ])('is rejected if %s', (_why, targets, reason) => {
     const choice = chooseCandidate(targets);
@@ -86,33 +94,36 @@ describe('the candidate', () => {
 
   it('may be an image with its digest', () => {
     const artifact = `image:registry.test/agent@sha256:${'b'.repeat(64)}`;
-    expect(chooseCandidate(line({ artifact }))).toMatchObject({ kind: 'candidate', candidate: { artifact } });
+    expect(chooseCandidate(targets({ artifact }))).toMatchObject({
+      kind: 'candidate',
+      candidate: { artifact },
+    });
   });
 });
 
 describe('a candidate after its soak', () => {
-  const choice = chooseCandidate(line());
+  const choice = chooseCandidate(targets());
   const candidate = choice.kind === 'candidate' ? choice.candidate : ({} as Candidate);
 
-  it.each<[string, Line, string]>([
-    ['stands where nothing has changed', line(), 'stands'],
-    ['is superseded by what serves instead', line({ servingRevisionId: 'c2' }), 'superseded'],
-    ['is superseded where it is not verified any more', line({ verifiedAt: null }), 'superseded'],
-    ['is superseded by a rollback that is about to leave it', line({ leaving: LEAVING }), 'superseded'],
+  it.each<[string, PromotionTargets, string]>([
+    ['stands where nothing has changed', targets(), 'stands'],
+    ['is superseded by what serves instead', targets({ servingRevisionId: 'c2' }), 'superseded'],
+    ['is superseded where it is not verified any more', targets({ verifiedAt: null }), 'superseded'],
+    ['is superseded by a rollback that is about to leave it', targets({ leaving: LEAVING }), 'superseded'],
     [
       'is superseded by a release there',
-      line({}, { servingRevisionId: 'p2', activeRevisionId: 'p2' }),
+      targets({}, { servingRevisionId: 'p2', activeRevisionId: 'p2' }),
       'superseded',
     ],
-    ['waits for a person after a change by hand', line({}, { servingRevisionId: 'x' }), 'changed_by_hand'],
-    ['is rejected where the line was stopped', line({}, { hold: HOLD }), 'rejected'],
-    ['is rejected where a rollback without a hold has left it', line({}, { barred: [B] }), 'rejected'],
+    ['waits for a person after a change by hand', targets({}, { servingRevisionId: 'x' }), 'changed_by_hand'],
+    ['is rejected after a hold of its target', targets({}, { hold: HOLD }), 'rejected'],
+    ['is rejected where a rollback without a hold has left it', targets({}, { barred: [B] }), 'rejected'],
   ])('%s', (_what, targets, kind) => {
     expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
 
   it('is superseded by its quarantine, which is the reason', () => {
-    const quarantined = line({ verifiedAt: null, servesQuarantined: true });
+    const quarantined = targets({ verifiedAt: null, servesQuarantined: true });
     expect(confirmCandidate(candidate, 'production-1', quarantined)).toEqual({
       kind: 'superseded',
       reason: 'the candidate is in quarantine on "canary"',
@@ -120,7 +131,7 @@ describe('a candidate after its soak', () => {
   });
 
   it('reports what replaced it, and for whom', () => {
-    const replaced = line({ servingRevisionId: 'c0', changedBy: 'rollback-3 by bo: incident' });
+    const replaced = targets({ servingRevisionId: 'c0', changedBy: 'rollback-3 by bo: incident' });
     expect(confirmCandidate(candidate, 'production-1', replaced)).toEqual({
       kind: 'superseded',
       reason: 'revision c0 serves on "canary" instead of the candidate: rollback-3 by bo: incident',
@@ -129,7 +140,7 @@ describe('a candidate after its soak', () => {
 });
 
 describe('a candidate after releases that failed and restored copies', () => {
-  const choice = chooseCandidate(line());
+  const choice = chooseCandidate(targets());
   const candidate = choice.kind === 'candidate' ? choice.candidate : ({} as Candidate);
   const known = ['canary-1', 'production-1'].flatMap((original) => [
     verified(original),

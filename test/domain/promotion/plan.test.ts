@@ -129,7 +129,7 @@ describe('a plan', () => {
     const planned = (changes: Partial<Planned['request']> = {}) =>
       promotion('one', 'staging', 'canary', '0 12 16 * *', changes);
     const held = week([planned()], { ...CANARY, hold: HOLD });
-    expect(held.join()).toContain('rejected: the line is stopped: "canary" is on hold');
+    expect(held.join()).toContain('rejected: promotions that lead to "canary" are stopped');
     const paused = week([{ ...planned(), paused: 'bo: incident' }]);
     expect(paused.join()).toContain('the schedule is paused (bo: incident)');
     const window = { name: 'always', timeZone: 'UTC', from: '2020-01-01', until: '2999-01-01' };

@@ -261,7 +261,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
     const next = await promotions.promote(canary, production);
     expect(next).toMatchObject({ outcome: 'rejected' });
-    expect(next.reason).toContain('the line is stopped: "production" is on hold');
+    expect(next.reason).toContain('promotions that lead to "production" are stopped');
   });
 
   it('blocks the target if the release itself is bad', async () => {
@@ -303,7 +303,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     const downstream = [{ ...last.request('any').target, name: 'last' }];
     const result = await promotions.promote(canary, production, { downstream });
     expect(result).toMatchObject({ outcome: 'rejected' });
-    expect(result.reason).toContain('"last" is on hold');
+    expect(result.reason).toContain('promotions that lead to "last" are stopped');
   });
 
   it('that is stopped while the release runs makes the target restore the earlier revision', async () => {

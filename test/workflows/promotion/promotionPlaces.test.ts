@@ -79,7 +79,7 @@ describe('promotions whose slots become free at the same time', () => {
     expect(second.world.count('patchDeployment')).toBe(0);
   });
 
-  it('release nothing to a line that was stopped further down while they waited', async () => {
+  it('release nothing if a later target was put on hold while they waited', async () => {
     const [last] = await harness.newReleasedTarget('a');
     const downstream = [{ ...last.request('any').target, name: 'last' }];
     const { second, two, endFirst } = await twoPromotions({ downstream });
@@ -87,7 +87,7 @@ describe('promotions whose slots become free at the same time', () => {
     await endFirst();
     const result = await two.result();
     expect(result).toMatchObject({ outcome: 'rejected', releaseId: null, code: 'SLIPWAY_TARGET_ON_HOLD' });
-    expect(result.reason).toContain('"last" is on hold');
+    expect(result.reason).toContain('promotions that lead to "last" are stopped');
     expect(second.world.count('patchDeployment')).toBe(0);
     const histories = await promotions.histories();
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);

@@ -26,7 +26,7 @@ import { ofTypes } from '../listRunning.ts';
 import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
 import { readProgress } from '../target/targetClient.ts';
 import { isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
-import { requireWorkersOfLine } from '../workerPresence.ts';
+import { requireWorkersOfPromotion } from '../workerPresence.ts';
 
 /** The result of starting a promotion: a new run, or the running one with the same name. */
 export interface PromotionStarted {
@@ -40,7 +40,7 @@ export async function startPromotion(
 ): Promise<PromotionStarted> {
   const { client, settings } = temporal;
   const workflowId = promotionWorkflowId(request);
-  await requireWorkersOfLine(temporal, request);
+  await requireWorkersOfPromotion(temporal, request);
   try {
     await client.workflow.start(
       WORKFLOW_TYPES.promotion,

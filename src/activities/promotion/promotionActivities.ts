@@ -24,7 +24,7 @@ import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
 /** A promotion's calls to targets. Activities, because a workflow can send no query or update to another one. */
-export function lineActivities(
+export function promotionActivities(
   { findDeployment }: Untracked<Pick<Activities, 'findDeployment'>>,
   pollUntil: PollUntil,
   place: Place,
