@@ -22,10 +22,10 @@ export function continuedRunId({ events }: RecordedHistory['history']): string |
   return runId === '' ? undefined : runId;
 }
 
-type Event = NonNullable<RecordedHistory['history']['events']>[number];
+export type HistoryEvent = NonNullable<RecordedHistory['history']['events']>[number];
 
 /** The activity that ran within a workflow task according to an event; `undefined`: the event is of another kind. */
-export function triedIn({ markerRecordedEventAttributes: marker }: Event): string | undefined {
+export function triedIn({ markerRecordedEventAttributes: marker }: HistoryEvent): string | undefined {
   const data = marker?.details?.['data']?.payloads?.[0]?.data;
   if (data == null) return undefined;
   return (JSON.parse(Buffer.from(data).toString()) as { activity_type: string }).activity_type;

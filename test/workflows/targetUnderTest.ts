@@ -31,7 +31,7 @@ import {
   viewQuery,
 } from '../../src/messages/target.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
-import { continuedRunId, historiesOf, type RecordedHistory } from './recordedHistory.ts';
+import { continuedRunId, historiesOf, type HistoryEvent, type RecordedHistory } from './recordedHistory.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
 import type { World } from './world.ts';
@@ -305,12 +305,20 @@ export class TargetUnderTest {
       await new Promise((resolve) => setTimeout(resolve, 20));
       completed = await completedTasks();
     }
+    await this.resetTo(completed.at(PLACES[to] * (completed.length - 1))?.eventId, { workflowId, runId });
+  }
+
+  /** Resets the newest run of the target, or another workflow, to a workflow task: the event of its completion. */
+  async resetTo(
+    task: HistoryEvent['eventId'] | undefined,
+    workflowExecution: { workflowId: string; runId?: string } = { workflowId: this.workflowId },
+  ): Promise<void> {
     await this.#client.workflowService.resetWorkflowExecution({
       namespace: 'default',
-      workflowExecution: { workflowId, runId },
+      workflowExecution,
       reason: 'by hand',
       requestId: randomUUID(),
-      workflowTaskFinishEventId: completed.at(PLACES[to] * (completed.length - 1))?.eventId ?? null,
+      workflowTaskFinishEventId: task ?? null,
     });
   }
 

@@ -43,6 +43,7 @@ import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 import { RollbackRequests } from '../rollback/rollbackRequests.ts';
+import { doorway } from './doorway.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
@@ -59,9 +60,10 @@ export class Target implements TargetCore {
   readonly #input: TargetInput;
   readonly #startsAs: TargetState;
   readonly #runLength: RunLength;
-  /** A reset ends this life of the target. */
+  /** A reset ends this life of the target, and cancels it. */
   readonly #life = CancellationScope.current();
   readonly rollbacks = new RollbackRequests(this);
+  readonly #resetsBefore = doorway().resets;
   readonly #notices = new Notices();
   readonly #guard = new TargetGuard(this);
   readonly #lateWatch = new LateWatch(this, async (counter) => {
@@ -95,7 +97,7 @@ export class Target implements TargetCore {
   /** Replaces the state, sends the notices for the changes, and counts the releases that ended. */
   change(next: TargetState): void {
     // A reset has ended this life, whose work seems to have ended without a result. The next life knows better.
-    if (this.#life.consideredCancelled) return;
+    if (this.#isOver) return;
     const news = noticesBetween(this.#state, next);
     for (const { kind, outcome } of rowsSince(this.#state, next))
       measure('slipway_releases', 1, { kind, outcome, target: next.spec?.name ?? '' });
@@ -142,7 +144,7 @@ export class Target implements TargetCore {
 
   /** Waits until it can. */
   started(): Promise<void> {
-    return condition(() => !this.isStarting || this.#life.consideredCancelled);
+    return condition(() => !this.isStarting || this.#isOver);
   }
 
   /** Asks the running release to make way, or never to restore a revision. */
@@ -237,6 +239,7 @@ export class Target implements TargetCore {
     const running = this.#begin(work, state);
     const settings = this.#settingsOf(work);
     this.#child = await startWork(work, this.#state, running.workflowId);
+    await this.#goesOn();
     this.#writeMemo();
     const { spec, lastRequest } = this.#state;
     if (spec !== null) this.#notices.send(startNotice(spec, work), lastRequest);
@@ -275,6 +278,7 @@ export class Target implements TargetCore {
     const withdrawn = withdrawnBy(this.#state, work.releaseId);
     if (withdrawn !== undefined) await this.abortWithdrawn(withdrawn);
     const result = await resultOf(child, work, this.#state);
+    await this.#goesOn();
     this.#running = null;
     this.#child = null;
     const { scheduleToCloseMs: watchMs } = stepPolicy('watch', this.#state.lastRequest?.steps ?? {});
@@ -288,6 +292,15 @@ export class Target implements TargetCore {
     await this.#guard.begin(work, result);
     this.#writeMemo();
     await this.#lateWatch.counterOvertakers();
+  }
+
+  get #isOver(): boolean {
+    return doorway().resets > this.#resetsBefore;
+  }
+
+  /** Ends here if a reset has ended this life: what it waited for may arrive together with the reset. */
+  async #goesOn(): Promise<void> {
+    if (this.#isOver) await this.#life.cancelRequested;
   }
 
   #settingsOf(work: NextWork): TargetSpec | null {

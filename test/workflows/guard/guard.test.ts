@@ -24,8 +24,6 @@ function guardedBy(changes: Partial<GuardPolicy> = {}): { readonly guard: GuardP
   };
 }
 
-const APPROVAL = { approval: { required: 1, withinMs: 3_600_000 } };
-
 /** The guard measures once, so that it cannot find another revision before it ends. */
 const ONE_ROUND = { everyMs: 60_000 };
 
@@ -112,6 +110,24 @@ describeWorkflows('a guard', (harness) => {
       expect(state.guard?.ended?.verdict).toBe('worse');
     });
 
+    test('that began again is kept by a target that is reset to a task before that', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId } = await target.release('b', guardedBy({ forMs: 3_600_000 }));
+      target.world.bad.add(identity('c'));
+      const { releaseId: failing, gate } = await heldIn('recordRelease', target, 'c');
+      await guardOf(target, releaseId);
+      const { events } = await target.handle.fetchHistory();
+      gate.open();
+      await target.ended(failing);
+      await target.viewOnce(({ state }) => state.guard !== undefined && state.guard.ended === undefined);
+      const guard = target.workflow(`guard:${target.workflowId}/${releaseId}`);
+      const { runId } = await guard.describe();
+      const task = events?.findLast((event) => event.workflowTaskCompletedEventAttributes != null);
+      await target.resetTo(task?.eventId);
+      await target.release('d');
+      expect((await guard.describe()).runId).toBe(runId);
+    });
+
     test.each<[GuardEnd['verdict'], (target: TargetUnderTest) => void]>([
       ['passed', () => undefined],
       ['replaced', ({ world }) => world.bringUp(world.patchElsewhere())],
@@ -159,7 +175,9 @@ describeWorkflows('a guard', (harness) => {
     test('guards on while a release waits for its approval, and stops it by its rollback', async () => {
       const { target, good } = harness.newServingTarget();
       const { releaseId } = await target.release('b', guardedBy());
-      const next = await waitingFor('approval', target, 'c', APPROVAL);
+      const next = await waitingFor('approval', target, 'c', {
+        approval: { required: 1, withinMs: 3_600_000 },
+      });
       target.world.measures = () => 0.12;
       expect((await guardOf(target, releaseId)).answer).toMatch(/^preempting, /);
       expect(await target.result(next)).toMatchObject({ outcome: 'aborted', revisionId: null });
