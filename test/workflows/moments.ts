@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { ReleaseRequest, Waiting } from '../../src/domain/release/release.ts';
 import { identity, QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
+import type { Fault } from './world.ts';
 import type { ActivityName } from './worldActivities.ts';
 
 /** Submits a release, and waits until it polls its revision, which stays `BUILDING`. */
@@ -61,4 +62,16 @@ export async function endAll(target: TargetUnderTest): Promise<void> {
     await target.signal('abort');
     if (running !== null) await target.ended(running.releaseId);
   }
+}
+
+/** Resets a target, and holds its read of its earlier state until the returned function is called. */
+export async function resetAndRecalling(target: TargetUnderTest, to: 'first' | 'last'): Promise<() => void> {
+  let goOn = (): void => undefined;
+  const reading = new Promise<void>((resolve) => (goOn = resolve));
+  const slowly: Fault = (perform) => reading.then(perform);
+  // The try in the worker that runs the target, and the attempt after it.
+  target.world.next('recallTarget', slowly, slowly);
+  await target.reset(to);
+  await target.viewOnce(({ recovering }) => recovering === true);
+  return goOn;
 }

@@ -6,11 +6,10 @@ import { expect, it } from 'vitest';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { followedBy, NO_REDEPLOY, refused } from '../faults.ts';
-import { polling, waitingFor } from '../moments.ts';
+import { polling, resetAndRecalling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { failure } from '../failures.ts';
-import type { Fault } from '../world.ts';
 import { describePromotions } from './describePromotions.ts';
 import { promotionRequest } from './promotionsUnderTest.ts';
 
@@ -54,14 +53,8 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
   it('that meets a target which has just been reset is taken once that has read its earlier state', async () => {
     const { canary, production } = await line();
     await production.startOnly();
-    let goOn = (): void => undefined;
-    const reading = new Promise<void>((resolve) => (goOn = resolve));
-    // The try in the worker that runs the target, and the attempt after it.
-    const slowly: Fault = (perform) => reading.then(perform);
     production.world.next('submitToTarget', async (perform) => {
-      production.world.next('recallTarget', slowly, slowly);
-      await production.reset('last');
-      await production.viewOnce(({ recovering }) => recovering === true);
+      const goOn = await resetAndRecalling(production, 'last');
       return perform().finally(goOn);
     });
     const promoted = promotions.promote(canary, production);

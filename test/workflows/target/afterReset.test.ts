@@ -6,7 +6,7 @@ import { connectTemporal, type TemporalConnection } from '../../../src/temporal/
 import { setHold, submitRelease } from '../../../src/temporal/client/target/targetClient.ts';
 import { temporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
 import { type Harness, openHarness } from '../harness.ts';
-import type { Fault } from '../world.ts';
+import { resetAndRecalling } from '../moments.ts';
 
 const taskQueue = `queue-${randomUUID()}`;
 let temporal: TemporalConnection;
@@ -28,12 +28,7 @@ afterAll(async () => {
 it('a command’s release and hold that meet a target just after a reset are taken once it has read its state', async () => {
   const { target } = harness.newServingTarget();
   await target.startOnly();
-  let goOn = (): void => undefined;
-  const reading = new Promise<void>((resolve) => (goOn = resolve));
-  const slowly: Fault = (perform) => reading.then(perform);
-  target.world.next('recallTarget', slowly, slowly);
-  await target.reset('last');
-  await target.viewOnce(({ recovering }) => recovering === true);
+  const goOn = await resetAndRecalling(target, 'last');
   const by = { who: 'ada', from: 'cli', reason: 'an incident' };
   const submitted = submitRelease(temporal, target.request('b'));
   const held = setHold(temporal, target.workflowId, true, by);

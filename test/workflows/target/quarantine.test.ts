@@ -4,11 +4,10 @@ import { quarantineArtifact } from '../../../src/domain/target/quarantine.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW } from '../../domain/target/targets.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { heldIn } from '../moments.ts';
+import { heldIn, resetAndRecalling } from '../moments.ts';
 import { identity } from '../requests.ts';
 import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { Fault } from '../world.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 
@@ -179,12 +178,7 @@ describeWorkflows('a quarantine', (harness) => {
     const [target, , serving] = await harness.newReleasedTarget('x', 'b');
     target.world.bad.add(identity('c'));
     const { releaseId, gate } = await heldIn('runCheck', target, 'c');
-    let goOn = (): void => undefined;
-    const reading = new Promise<void>((resolve) => (goOn = resolve));
-    const slowly: Fault = (perform) => reading.then(perform);
-    target.world.next('recallTarget', slowly, slowly);
-    await target.reset('last');
-    await target.viewOnce(({ recovering }) => recovering === true);
+    const goOn = await resetAndRecalling(target, 'last');
     for (const name of ['quarantine', 'unquarantine'])
       await target.signal(name, { ...BO, artifact: identity('b') });
     goOn();

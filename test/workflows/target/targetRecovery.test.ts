@@ -2,11 +2,10 @@ import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { BO } from '../lives/life.ts';
-import { heldIn } from '../moments.ts';
+import { heldIn, resetAndRecalling } from '../moments.ts';
 import { openOwnHarness } from '../projectHarness.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { Fault } from '../world.ts';
 
 /** Longer than a worker may take to read the state after it has started. */
 const SLOW_MS = 13_000;
@@ -185,13 +184,7 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     await target.viewOnce(({ state }) => state.hold !== null);
     await target.signal('unhold', BO);
     await target.viewOnce(({ state }) => state.hold === null);
-    let goOn = (): void => undefined;
-    const reading = new Promise<void>((resolve) => (goOn = resolve));
-    // The try in the worker that runs the target, and the attempt after it.
-    const slowly: Fault = (perform) => reading.then(perform);
-    target.world.next('recallTarget', slowly, slowly);
-    await target.reset('first');
-    await target.viewOnce(({ recovering }) => recovering === true);
+    const goOn = await resetAndRecalling(target, 'first');
     await target.signal('quarantine', { ...BO, artifact: identity('x') });
     const submitted = target.submit('b');
     goOn();
