@@ -112,11 +112,18 @@ function readPreemptedAt({ events }: History, targetId: string): number | null {
   return preempted === undefined ? null : timeOf(preempted);
 }
 
-/** The works whose end a run of the target processed without starting a guard, which it does before the next work. */
+/**
+ * The works whose end a run of the target processed without starting a guard, which it does before the next work. What came
+ * with a reset was for the life that it ended: the run before, whose state the next life reads, has processed it.
+ */
 function readUnguarded(targetId: string, { events: all }: History): string[] {
   const events = all ?? [];
-  const lastTask = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);
+  const isTask = (event: HistoryEvent): boolean => event.workflowTaskCompletedEventAttributes != null;
+  const lastTask = events.findLastIndex(isTask);
+  const reset = events.findLastIndex((event) => event.workflowTaskFailedEventAttributes?.newRunId);
+  const afterReset = events.findIndex((event, index) => index > reset && isTask(event));
   return events.slice(0, Math.max(lastTask, 0)).flatMap((event, index) => {
+    if (reset >= 0 && index > reset && index < afterReset) return [];
     const ended = event.childWorkflowExecutionCompletedEventAttributes?.workflowExecution?.workflowId ?? '';
     if (!ended.startsWith(`${targetId}/`)) return [];
     const begun = events
