@@ -121,9 +121,10 @@ function readUnguarded(targetId: string, { events: all }: History): string[] {
   const isTask = (event: HistoryEvent): boolean => event.workflowTaskCompletedEventAttributes != null;
   const lastTask = events.findLastIndex(isTask);
   const reset = events.findLastIndex((event) => event.workflowTaskFailedEventAttributes?.newRunId);
+  const beforeReset = events.slice(0, Math.max(reset, 0)).findLastIndex(isTask);
   const afterReset = events.findIndex((event, index) => index > reset && isTask(event));
   return events.slice(0, Math.max(lastTask, 0)).flatMap((event, index) => {
-    if (reset >= 0 && index > reset && index < afterReset) return [];
+    if (reset >= 0 && index > beforeReset && index < afterReset) return [];
     const ended = event.childWorkflowExecutionCompletedEventAttributes?.workflowExecution?.workflowId ?? '';
     if (!ended.startsWith(`${targetId}/`)) return [];
     const begun = events
