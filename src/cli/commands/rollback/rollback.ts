@@ -160,6 +160,7 @@ function connectOrSayHow(context: CommandContext, target: string): Promise<Tempo
   );
 }
 
+/** How many of its newest records to look for, and how many to read at once. */
 const RECORDS_READ = 50;
 
 /**
@@ -180,11 +181,15 @@ export async function recordedRevisions(
   // Record names begin with the release's start time.
   const names = await store.listRecords(`${target}/`);
   const records: Partial<ReleaseResult>[] = [];
-  for (const name of names.reverse()) {
-    const record = (await store.getRecord(name).catch(noneIfDamaged)) as Partial<ReleaseResult> | undefined;
-    if (record?.deploymentId === deploymentId && records.push(record) === RECORDS_READ) break;
+  for (let end = names.length; end > 0 && records.length < RECORDS_READ; end -= RECORDS_READ) {
+    const page = names.slice(Math.max(end - RECORDS_READ, 0), end);
+    const read = await Promise.all(page.map((name) => store.getRecord(name).catch(noneIfDamaged)));
+    const own = read.filter(
+      (record) => (record as Partial<ReleaseResult> | undefined)?.deploymentId === deploymentId,
+    );
+    records.unshift(...(own as Partial<ReleaseResult>[]));
   }
-  for (const record of records.reverse()) {
+  for (const record of records) {
     const { baseline, kind, revisionId, outcome, releaseId, endedAt: at = '' } = record;
     if (baseline?.revisionId != null && !recorded.has(baseline.revisionId)) {
       recorded.set(baseline.revisionId, { revisionId: baseline.revisionId, verified: baseline.verified, at });
