@@ -17,7 +17,7 @@ export interface AgentAddress {
 
 /**
  * The agent of a target of the file, as its control plane says, or the one at a URL.
- * @throws SLIPWAY_USAGE, SLIPWAY_TARGET_UNKNOWN, SLIPWAY_SECRET_MISSING, and the control plane's errors.
+ * @throws SLIPWAY_USAGE, SLIPWAY_TARGET_UNKNOWN, SLIPWAY_CONFIG_INVALID, SLIPWAY_SECRET_MISSING, and the control plane's errors.
  */
 export async function agentOf(
   context: CommandContext,
@@ -33,9 +33,11 @@ export async function agentOf(
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const baseUrl = spec.agentUrl ?? (await readDeployment(context, spec)).source_config.custom_url;
   if (baseUrl == null) {
-    throw new SlipwayError('SLIPWAY_USAGE', `the control plane knows no address of the agent of "${name}"`, {
-      hint: `release something on it first, or set targets.${name}.agentUrl`,
-    });
+    throw new SlipwayError(
+      'SLIPWAY_CONFIG_INVALID',
+      `the control plane knows no address of the agent of "${name}"`,
+      { hint: `release something on it first, or set targets.${name}.agentUrl` },
+    );
   }
   const key = await agentKey(context, spec, baseUrl);
   return {
