@@ -65,7 +65,7 @@ export async function endAll(target: TargetUnderTest): Promise<void> {
 }
 
 /** Resets a target, and holds its read of its earlier state until the returned function is called. */
-export async function resetAndRecalling(target: TargetUnderTest, to: 'first' | 'last'): Promise<() => void> {
+export async function resetHoldingRecall(target: TargetUnderTest, to: 'first' | 'last'): Promise<() => void> {
   let goOn = (): void => undefined;
   const reading = new Promise<void>((resolve) => (goOn = resolve));
   const slowly: Fault = (perform) => reading.then(perform);

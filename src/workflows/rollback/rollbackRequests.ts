@@ -49,10 +49,11 @@ export class RollbackRequests {
 
   /** Takes what an earlier run was about to answer when it ended. */
   async takeOver(signaled: readonly RollbackRequest[]): Promise<void> {
-    for (const request of signaled) {
-      const taken = await CancellationScope.nonCancellable(() => this.take(request, 'signal'));
+    const takeOne = async (request: RollbackRequest): Promise<void> => {
+      const taken = await this.take(request, 'signal');
       if ('refused' in taken) this.#target.ignore('rollback', taken.refused);
-    }
+    };
+    await CancellationScope.nonCancellable(() => Promise.all(signaled.map(takeOne)));
   }
 
   take(request: RollbackRequest, origin: 'update' | 'signal'): Promise<Taken<RollbackAnswer>> {

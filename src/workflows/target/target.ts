@@ -41,8 +41,8 @@ import { now } from '../journal.ts';
 import { TargetGuard } from '../guard/guard.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
-import { takeUnknownSignals } from '../unknownSignals.ts';
 import { RollbackRequests } from '../rollback/rollbackRequests.ts';
+import { takeUnknownSignals } from '../unknownSignals.ts';
 import { doorway } from './doorway.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
@@ -62,8 +62,8 @@ export class Target implements TargetCore {
   readonly #runLength: RunLength;
   /** A reset ends this life of the target, and cancels it. */
   readonly #life = CancellationScope.current();
-  readonly rollbacks = new RollbackRequests(this);
   readonly #resetsBefore = doorway().resets;
+  readonly rollbacks = new RollbackRequests(this);
   readonly #notices = new Notices();
   readonly #guard = new TargetGuard(this);
   readonly #lateWatch = new LateWatch(this, async (counter) => {

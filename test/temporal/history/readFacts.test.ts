@@ -175,6 +175,12 @@ it('a work is unguarded if the target saw its end and started no guard before th
   expect(unguarded(ended, task, next, guard)).toEqual(['target:t/release-2']);
   expect(unguarded(ended, task)).toEqual(['target:t/release-2']);
   expect(unguarded(task, ended)).toEqual([]);
+  // What came with a reset was for the life that it ended.
+  const reset = { workflowTaskFailedEventAttributes: { newRunId: 'run-2' } };
+  expect(unguarded(task, ended, reset, task, next)).toEqual([]);
+  expect(unguarded(task, reset, ended, task, next)).toEqual([]);
+  expect(unguarded(ended, task, reset, task, next)).toEqual(['target:t/release-2']);
+  expect(unguarded(task, reset, task, ended, task)).toEqual(['target:t/release-2']);
 });
 
 it('a target’s guards are read with their verdicts, and a release whose guard was not started is found', async () => {

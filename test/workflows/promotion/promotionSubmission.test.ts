@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { followedBy, NO_REDEPLOY, refused } from '../faults.ts';
-import { polling, resetAndRecalling, waitingFor } from '../moments.ts';
+import { polling, resetHoldingRecall, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { failure } from '../failures.ts';
@@ -54,7 +54,7 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
     const { canary, production } = await line();
     await production.startOnly();
     production.world.next('submitToTarget', async (perform) => {
-      const goOn = await resetAndRecalling(production, 'last');
+      const goOn = await resetHoldingRecall(production, 'last');
       return perform().finally(goOn);
     });
     const promoted = promotions.promote(canary, production);

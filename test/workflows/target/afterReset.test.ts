@@ -6,7 +6,7 @@ import { connectTemporal, type TemporalConnection } from '../../../src/temporal/
 import { setHold, submitRelease } from '../../../src/temporal/client/target/targetClient.ts';
 import { temporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
 import { type Harness, openHarness } from '../harness.ts';
-import { resetAndRecalling } from '../moments.ts';
+import { resetHoldingRecall } from '../moments.ts';
 
 const taskQueue = `queue-${randomUUID()}`;
 let temporal: TemporalConnection;
@@ -28,7 +28,7 @@ afterAll(async () => {
 it('a command’s release and hold that meet a target just after a reset are taken once it has read its state', async () => {
   const { target } = harness.newServingTarget();
   await target.startOnly();
-  const goOn = await resetAndRecalling(target, 'last');
+  const goOn = await resetHoldingRecall(target, 'last');
   const by = { who: 'ada', from: 'cli', reason: 'an incident' };
   const submitted = submitRelease(temporal, target.request('b'));
   const held = setHold(temporal, target.workflowId, true, by);

@@ -4,7 +4,7 @@ import { quarantineArtifact } from '../../../src/domain/target/quarantine.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW } from '../../domain/target/targets.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { heldIn, resetAndRecalling } from '../moments.ts';
+import { heldIn, resetHoldingRecall } from '../moments.ts';
 import { identity } from '../requests.ts';
 import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -178,7 +178,7 @@ describeWorkflows('a quarantine', (harness) => {
     const [target, , serving] = await harness.newReleasedTarget('x', 'b');
     target.world.bad.add(identity('c'));
     const { releaseId, gate } = await heldIn('runCheck', target, 'c');
-    const goOn = await resetAndRecalling(target, 'last');
+    const goOn = await resetHoldingRecall(target, 'last');
     for (const name of ['quarantine', 'unquarantine'])
       await target.signal(name, { ...BO, artifact: identity('b') });
     goOn();

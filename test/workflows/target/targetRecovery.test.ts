@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { BO } from '../lives/life.ts';
-import { heldIn, resetAndRecalling } from '../moments.ts';
+import { heldIn, resetHoldingRecall } from '../moments.ts';
 import { openOwnHarness } from '../projectHarness.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -184,7 +184,7 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     await target.viewOnce(({ state }) => state.hold !== null);
     await target.signal('unhold', BO);
     await target.viewOnce(({ state }) => state.hold === null);
-    const goOn = await resetAndRecalling(target, 'first');
+    const goOn = await resetHoldingRecall(target, 'first');
     await target.signal('quarantine', { ...BO, artifact: identity('x') });
     const submitted = target.submit('b');
     goOn();

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 
 import type { BuildResult } from '../builder/buildRevision.ts';
 import { isDiskFull } from '../http/problem.ts';
+import type { RunningAgent } from '../runtime/agentStart.ts';
 import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseOutage.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { type RevisionToWorkOn, selectRevisionsToWorkOn } from './deploymentRows.ts';
@@ -15,7 +16,6 @@ import { type AgentSpec, type Fleet, isAborted } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
-import type { RunningAgent } from '../runtime/agentStart.ts';
 import type { BuildRevision, StartAgent } from './dependencies.ts';
 import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
