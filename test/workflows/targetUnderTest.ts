@@ -30,7 +30,7 @@ import {
   type TargetView,
   viewQuery,
 } from '../../src/messages/target.ts';
-import type { TargetInput } from '../../src/messages/workflowTypes.ts';
+import { type TargetInput, WORKFLOW_TASK_TIMEOUT_MS } from '../../src/messages/workflowTypes.ts';
 import { continuedRunId, historiesOf, type HistoryEvent, type RecordedHistory } from './recordedHistory.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
@@ -98,6 +98,7 @@ export class TargetUnderTest {
         workflowId: this.workflowId,
         taskQueue: this.#taskQueue,
         args: [{ recordStore: request.recordStore, ...this.#input }],
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
       args: [request],
@@ -113,6 +114,7 @@ export class TargetUnderTest {
       workflowId: this.workflowId,
       taskQueue: this.#taskQueue,
       args: [this.#input],
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
     });
   }
 

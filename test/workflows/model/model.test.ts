@@ -24,6 +24,9 @@ const WORKER_MODE = inject('workerMode');
 /**
  * Workers without a full cache. Normally, one of two workers keeps a few workflows; in the project `rebuilt`, none
  * does. Sequences in `rebuilt` take three times as long, so it runs a quarter of them, and both end at the same time.
+ *
+ * Core (SDK 1.24) loses the task of a workflow that it evicts from a full cache while a local activity runs. The server
+ * repeats the task after its timeout.
  */
 const MODE =
   WORKER_MODE.maxCachedWorkflows === 0
