@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
 /** The outermost first: a reset target drops a message that arrives again before the message waits for anything else. */
-const INTERCEPTORS = ['target/doorway', 'taskBoundaries', 'malformedStart', 'traces'];
+const INTERCEPTORS = ['target/messageGate', 'taskBoundaries', 'malformedStart', 'traces'];
 
 /**
  * The SDK requires a source map, which nothing reads, because the workflows' errors have no stack traces. The bundler's

@@ -7,7 +7,10 @@ import { SlipwayError } from '../domain/errors.ts';
 /** A target answers at once, unless no worker runs it. */
 const LONGEST_ANSWER_MS = 30_000;
 
-/** Calls Temporal. A rejected call fails for good. One without an answer is retried, and one at the door. */
+/**
+ * Calls Temporal. A rejected call fails for good. It is retried if there was no answer, or if the target has not read its
+ * earlier state yet.
+ */
 export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   const { client, info } = Context.current();
   try {
@@ -18,7 +21,7 @@ export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promi
   } catch (error) {
     if (error instanceof SlipwayError || error instanceof ApplicationFailure) throw error;
     const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
-    if (isAtTheDoor(error)) throw new SlipwayError('SLIPWAY_TARGET_UNREADABLE', errorText(cause));
+    if (isNotReady(error)) throw new SlipwayError('SLIPWAY_TARGET_UNREADABLE', errorText(cause));
     if (cause !== undefined)
       throw new SlipwayError('SLIPWAY_REFUSED', `the target rejected the message: ${cause.message}`);
     const message = errorText(error);
@@ -27,7 +30,7 @@ export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promi
 }
 
 /** Whether a target refused an update because it has not read its earlier state yet. It repeats that for this id. */
-export function isAtTheDoor(error: unknown): boolean {
+export function isNotReady(error: unknown): boolean {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   return cause instanceof ApplicationFailure && cause.type === 'SLIPWAY_TARGET_UNREADABLE';
 }

@@ -5,7 +5,7 @@ import type { RunningCall } from '../domain/heartbeat.ts';
 import { backoffMs, grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 import { now } from './journal.ts';
-import { doorway } from './target/doorway.ts';
+import { messageGate } from './target/messageGate.ts';
 
 /** Failures after which the same request can never succeed. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
@@ -83,7 +83,7 @@ export async function sendAtMostOnce<T>(call: Call<T>): Promise<Sent<T>> {
       throw pipelineFailure('SLIPWAY_TARGET_FROZEN', message, unknownAnswers > 0, attempts);
     }
     // A target knows and waits for only the run before the reset.
-    if (doorway().resets > 0) throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', RESET, true, attempts);
+    if (messageGate().resets > 0) throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', RESET, true, attempts);
     let failure: StepFailure;
     try {
       return { result: await call.send(), answered: true, attempts, unknownAnswers };

@@ -19,7 +19,7 @@ import {
 } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { currentTrace } from '../../traces/trace.ts';
-import { ifThere, isAtTheDoor } from '../askTemporal.ts';
+import { ifThere, isNotReady } from '../askTemporal.ts';
 import { callingWorkflow } from '../callingWorkflow.ts';
 
 /** Starts a target together with an update, if it does not run. */
@@ -48,7 +48,7 @@ export async function submitToTarget(
   try {
     return await submit(submission);
   } catch (error) {
-    if (!isAtTheDoor(error)) throw error;
+    if (!isNotReady(error)) throw error;
     // The target may have taken it before its reset. If not, the withdrawal of the submission counts for this id, too.
     const view = await viewTarget(client, targetWorkflowId(request.target));
     const taken = view?.state.submissions.find(({ id }) => id === submission)?.answer;
@@ -70,7 +70,7 @@ export async function updateTarget<Answer, Message>(
   const target = client.workflow.getHandle(workflowId);
   const { args } = options;
   const sent = target.executeUpdate(update, options).catch((error: unknown) => {
-    if (options.updateId === undefined || !isAtTheDoor(error)) throw error;
+    if (options.updateId === undefined || !isNotReady(error)) throw error;
     return target.executeUpdate(update, { args });
   });
   const answer = await ifThere(sent);

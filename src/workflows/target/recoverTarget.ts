@@ -6,7 +6,7 @@ import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { localFirst } from '../localFirst.ts';
-import { doorway } from './doorway.ts';
+import { messageGate } from './messageGate.ts';
 import type { TargetCore } from './targetCore.ts';
 
 /**
@@ -20,11 +20,11 @@ export async function outlive(
 ): Promise<never> {
   const { state: _, ...afresh } = input;
   return CancellationScope.nonCancellable(async () => {
-    for (let current = doorway().door === 'reset' ? afresh : input; ; current = afresh) {
-      const { resets } = doorway();
-      if (doorway().door === 'open' && !('state' in current)) doorway().door = 'reading';
+    for (let current = messageGate().state === 'reset' ? afresh : input; ; current = afresh) {
+      const { resets } = messageGate();
+      if (messageGate().state === 'open' && !('state' in current)) messageGate().state = 'reading';
       const life = new CancellationScope();
-      await Promise.race([life.run(() => live(current)), condition(() => doorway().resets > resets)]);
+      await Promise.race([life.run(() => live(current)), condition(() => messageGate().resets > resets)]);
       life.cancel();
     }
   });
@@ -32,7 +32,7 @@ export async function outlive(
 
 /** Calls back when a person cancels the target with Temporal's own tools. */
 export async function whenCanceled(then: () => void): Promise<void> {
-  await CancellationScope.nonCancellable(() => condition(() => doorway().isCanceled));
+  await CancellationScope.nonCancellable(() => condition(() => messageGate().isCanceled));
   then();
 }
 
@@ -56,7 +56,7 @@ export async function recoverTarget(
   target: TargetCore,
   recordStore: string | undefined,
 ): Promise<Pick<Recalled, 'work' | 'signaled'>> {
-  if (doorway().door === 'open') return { work: null };
+  if (messageGate().state === 'open') return { work: null };
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
     const recallTarget = localFirst('recallTarget', { ...options, summary: 'read the earlier state' });
     return recallTarget({ recordStore: recordStore ?? null, afresh });
@@ -64,7 +64,7 @@ export async function recoverTarget(
   const { state, work, signaled } = await recallOrWait(target, recall);
   // No notices: the earlier runs have already sent them.
   if (state !== null) target.replace(state);
-  doorway().door = 'open';
+  messageGate().state = 'open';
   return { work, signaled };
 }
 
@@ -92,10 +92,10 @@ async function recallOrWait(
       ...target.state,
       hold: { since: now(), by: { who: 'slipway', from: 'recovery', reason } },
     });
-    doorway().problem =
+    messageGate().problem =
       `the target takes no message because ${reason}. It tries again by itself. ` +
       'To start without its earlier hold, quarantine and verified revisions: slipway unhold';
-    doorway().door = 'unreadable';
+    messageGate().state = 'unreadable';
   }
   const startsAfresh = condition(() => target.state.hold === null).then(() => undefined);
   const reading = new CancellationScope();
@@ -103,7 +103,7 @@ async function recallOrWait(
   const found = await Promise.race([patiently, startsAfresh]);
   if (found !== undefined) return { ...found, state: found.state ?? EMPTY_TARGET };
   reading.cancel();
-  doorway().door = 'reading';
+  messageGate().state = 'reading';
   const recalled = await recall(PATIENTLY, true);
   // Keep who released the hold, and why.
   return { ...recalled, state: { ...EMPTY_TARGET, ...recalled.state, said: target.state.said } };

@@ -43,7 +43,7 @@ import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { RollbackRequests } from '../rollback/rollbackRequests.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
-import { doorway } from './doorway.ts';
+import { messageGate } from './messageGate.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
@@ -62,7 +62,7 @@ export class Target implements TargetCore {
   readonly #runLength: RunLength;
   /** A reset ends this life of the target, and cancels it. */
   readonly #life = CancellationScope.current();
-  readonly #resetsBefore = doorway().resets;
+  readonly #resetsBefore = messageGate().resets;
   readonly rollbacks = new RollbackRequests(this);
   readonly #notices = new Notices();
   readonly #guard = new TargetGuard(this);
@@ -295,7 +295,7 @@ export class Target implements TargetCore {
   }
 
   get #isOver(): boolean {
-    return doorway().resets > this.#resetsBefore;
+    return messageGate().resets > this.#resetsBefore;
   }
 
   /** Ends here if a reset has ended this life: what it waited for may arrive together with the reset. */

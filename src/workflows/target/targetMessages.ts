@@ -63,7 +63,7 @@ import {
 } from '../../messages/target.ts';
 import { explain, refuse } from '../failure.ts';
 import { now } from '../journal.ts';
-import { atTheDoor, doorway } from './doorway.ts';
+import { whenOpen, messageGate } from './messageGate.ts';
 import type { Target } from './target.ts';
 import type { Taken } from './targetCore.ts';
 
@@ -111,7 +111,7 @@ function handleMessage<Message, Read extends object, Answer>(
     if (reason !== undefined) target.ignore(signal.name, reason);
   };
   const validate = (raw: unknown): Read => readUpdate(raw, () => 'validated');
-  atTheDoor(update, (raw) => void validate(raw));
+  whenOpen(update, (raw) => void validate(raw));
   setHandler(
     update,
     (raw) => {
@@ -148,7 +148,7 @@ function handleReleases(target: Target): void {
     },
     {
       description: 'Queue a release; joins one with the same request key',
-      validator: atTheDoor(submitReleaseUpdate, (request) => {
+      validator: whenOpen(submitReleaseUpdate, (request) => {
         const problem = releaseRequestProblem(request);
         if (problem !== undefined) refuse(problem);
       }),
@@ -376,13 +376,13 @@ const FORWARDED_MAX = 100;
 function answerQueries(target: Target): void {
   const view = (): TargetView => {
     const { state, running, rollbacks } = target;
-    if (doorway().door !== 'open') return { state, running, recovering: true };
+    if (messageGate().state !== 'open') return { state, running, recovering: true };
     const { signaled } = rollbacks;
     return signaled.length === 0 ? { state, running } : { state, running, signaled };
   };
   setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
   const find = (id: string): Lookup | null => {
-    if (doorway().door !== 'open') return READING;
+    if (messageGate().state !== 'open') return READING;
     return lookUp(target.state, target.running, id) ?? target.rollbacks.lookUp(id) ?? null;
   };
   setHandler(lookupQuery, find, { description: 'The state of a release or rollback request' });

@@ -19,10 +19,10 @@ import { perWorkflow } from '../perWorkflow.ts';
  * `unreadable`: only `unhold` is accepted, with which a person starts the target without its earlier state. Signals
  * wait.
  */
-type Door = 'open' | 'reading' | 'reset' | 'unreadable';
+type GateState = 'open' | 'reading' | 'reset' | 'unreadable';
 
-interface Doorway {
-  door: Door;
+interface MessageGate {
+  state: GateState;
   /** Why the state of the earlier runs cannot be read, and what a person can do. */
   problem: string;
   /** How many times this run was reset, including the reset that began it. */
@@ -31,8 +31,8 @@ interface Doorway {
   readonly validators: Map<string, (message: unknown) => void>;
 }
 
-export const doorway = perWorkflow<Doorway>('doorway', () => ({
-  door: 'open',
+export const messageGate = perWorkflow<MessageGate>('messageGate', () => ({
+  state: 'open',
   problem: '',
   resets: 0,
   isCanceled: false,
@@ -40,14 +40,14 @@ export const doorway = perWorkflow<Doorway>('doorway', () => ({
 }));
 
 /**
- * Registers an update's validator, so that the interceptor runs it once the door opens if the update arrived earlier.
+ * Registers an update's validator, so that the interceptor runs it once the gate is open if the update arrived earlier.
  * The validator may read the state. It also runs in each replay, in which the SDK does not validate the update again.
  */
-export function atTheDoor(
+export function whenOpen(
   { name }: { readonly name: string },
   validator: (message: unknown) => void,
 ): (message: unknown) => void {
-  doorway().validators.set(name, validator);
+  messageGate().validators.set(name, validator);
   return validator;
 }
 
@@ -72,22 +72,22 @@ export function interceptors(): WorkflowInterceptors {
       {
         handleSignal(input, next) {
           return uncanceled(async () => {
-            if (doorway().door === 'open') return next(input);
-            await condition(() => isTaken(input.signalName) || doorway().door === 'reset');
-            if (doorway().door !== 'reset') return next(input);
+            if (messageGate().state === 'open') return next(input);
+            await condition(() => isTaken(input.signalName) || messageGate().state === 'reset');
+            if (messageGate().state !== 'reset') return next(input);
           });
         },
         validateUpdate(input, next) {
           // A validator that reads the state cannot run before the state is recovered.
-          if (doorway().door === 'open') next(input);
+          if (messageGate().state === 'open') next(input);
         },
         handleUpdate(input, next) {
           return uncanceled(async () => {
-            if (doorway().door === 'open') return next(input);
-            if (doorway().door === 'reading') await condition(() => doorway().door !== 'reading');
-            if (doorway().door === 'reset') refuse(RESET, 'SLIPWAY_TARGET_UNREADABLE');
-            if (!isTaken(input.name)) refuse(doorway().problem, 'SLIPWAY_TARGET_UNREADABLE');
-            doorway().validators.get(input.name)?.(input.args[0]);
+            if (messageGate().state === 'open') return next(input);
+            if (messageGate().state === 'reading') await condition(() => messageGate().state !== 'reading');
+            if (messageGate().state === 'reset') refuse(RESET, 'SLIPWAY_TARGET_UNREADABLE');
+            if (!isTaken(input.name)) refuse(messageGate().problem, 'SLIPWAY_TARGET_UNREADABLE');
+            messageGate().validators.get(input.name)?.(input.args[0]);
             return next(input);
           });
         },
@@ -101,16 +101,16 @@ function noticeResets(): NonNullable<WorkflowInternalsInterceptor['activate']> {
   let seed = randomSeed();
   return (input, next) => {
     if (input.activation.jobs?.some(({ cancelWorkflow }) => cancelWorkflow != null))
-      doorway().isCanceled = true;
+      messageGate().isCanceled = true;
     if (randomSeed() !== seed) {
       seed = randomSeed();
-      doorway().resets++;
-      doorway().door = 'reset';
+      messageGate().resets++;
+      messageGate().state = 'reset';
       // The earlier life has handled a cancellation.
-      doorway().isCanceled = false;
-    } else if (doorway().door === 'reset') {
+      messageGate().isCanceled = false;
+    } else if (messageGate().state === 'reset') {
       // What is delivered after the reset is new.
-      doorway().door = 'reading';
+      messageGate().state = 'reading';
     }
     next(input);
   };
@@ -127,5 +127,7 @@ function randomSeed(): string {
 const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
 
 function isTaken(name: string): boolean {
-  return doorway().door === 'open' || (doorway().door === 'unreadable' && name === unholdUpdate.name);
+  return (
+    messageGate().state === 'open' || (messageGate().state === 'unreadable' && name === unholdUpdate.name)
+  );
 }
