@@ -74,7 +74,7 @@ const neverStuck: Rule = ({ target }) =>
 export const claimsAreTrue: Rule = ({ target: { workflowId, works, submissions, promotions } }) => [
   ...submissions.flatMap((submission) => releasedAllTheSame(workflowId, submission, submissions, works)),
   ...promotions.flatMap((promotion) =>
-    deniedRelease(promotion, works).map((what) => ({ workflowId: promotion.workflowId, what })),
+    deniedRelease(promotion, submissions, works).map((what) => ({ workflowId: promotion.workflowId, what })),
   ),
 ];
 
@@ -98,9 +98,21 @@ function releasedAllTheSame(
   return [{ workflowId, what }];
 }
 
-function deniedRelease({ runId, result }: PromotionFact, works: readonly WorkFact[]): string[] {
+function deniedRelease(
+  { originalRunId, submissions: asked, result }: PromotionFact,
+  submissions: readonly SubmissionFact[],
+  works: readonly WorkFact[],
+): string[] {
+  const isOfLaterRun = (id: string): boolean => id.startsWith(`${asked[0] ?? ''} `) && !asked.includes(id);
+  const isOwn = (workflowId: string): boolean => {
+    const all = submissions.filter(({ answer }) => workflowId.endsWith(`/${answer?.releaseId ?? ''}`));
+    return all.length === 0 || !all.every(({ id }) => isOfLaterRun(id));
+  };
   const own = works.find(
-    ({ kind, request }) => kind === 'release' && promotionOf(request as ReleaseRequest)?.runId === runId,
+    ({ workflowId, kind, request }) =>
+      kind === 'release' &&
+      promotionOf(request as ReleaseRequest)?.runId === originalRunId &&
+      isOwn(workflowId),
   );
   if (result === null || own === undefined) return [];
   if (result.releaseId === null) return [`it names no release, and ${own.workflowId} ran`];

@@ -84,7 +84,10 @@ export type MessageFact = { readonly at: number } & (
 
 export interface PromotionFact {
   readonly workflowId: string;
-  readonly runId: string;
+  /** The first run: a reset in Temporal may have begun others. */
+  readonly originalRunId: string;
+  /** The ids of the original run's submission, and of those of the resets that this run continues. */
+  readonly submissions: readonly string[];
   /** `null` if it is still running, or ended without a result. */
   readonly result: PromotionResult | null;
 }

@@ -117,6 +117,14 @@ export function promotionRequestKey(name: string, artifact: string, runId: strin
   return `promotion ${name} ${artifact} ${runId}`;
 }
 
+/**
+ * The id of the submission of a promotion's run: the same for every attempt, so that the target accepts it once. That of
+ * a run after a reset continues the id of the original run, so that both can be withdrawn by the latter.
+ */
+export function promotionSubmission(workflowId: string, originalRunId: string, runId: string): string {
+  return `${workflowId} ${originalRunId}${runId === originalRunId ? '' : ` ${runId}`}`;
+}
+
 /** The promotion that requested a release; `undefined` if none did. */
 export function promotionOf({
   requestKey,

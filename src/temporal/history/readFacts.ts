@@ -9,7 +9,7 @@ import type {
   WorkFact,
 } from '../../domain/audit/facts.ts';
 import { isAnother } from '../../domain/deployment/revision.ts';
-import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import { type PromotionResult, promotionSubmission } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
@@ -137,8 +137,13 @@ function readUnguarded(targetId: string, { events: all }: History): string[] {
 }
 
 function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {
-  const runId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
-  return { workflowId, runId, result: endOf(history).result as PromotionResult | null };
+  const events = history.events ?? [];
+  const originalRunId = events[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
+  const resets = events.flatMap((event) => event.workflowTaskFailedEventAttributes?.newRunId || []);
+  const submissions = [originalRunId, ...resets].map((runId) =>
+    promotionSubmission(workflowId, originalRunId, runId),
+  );
+  return { workflowId, originalRunId, submissions, result: endOf(history).result as PromotionResult | null };
 }
 
 function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {

@@ -58,7 +58,7 @@ export async function promotion(input: PromotionInput): Promise<PromotionResult>
   try {
     ending = await forward.run(() => goForward(run));
   } catch (error) {
-    interventions.enter(run.submission === null ? 'ended' : 'restoring');
+    interventions.enter(run.hasSubmitted ? 'restoring' : 'ended');
     ending = await CancellationScope.nonCancellable(() => restoreAfterPromotion(run, error));
   }
   interventions.enter('ended');
@@ -75,16 +75,15 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   const choice = chooseCandidate(targets);
   if (choice.kind !== 'candidate') {
     const { kind, reason } = choice;
-    return kind === 'nothing_to_do'
-      ? { outcome: 'released', reason, nothingToDo: true }
-      : { outcome: kind, reason };
+    if (kind === 'rejected') throw new PromotionEnded({ outcome: kind, reason });
+    return { outcome: 'released', reason, nothingToDo: true };
   }
   const { candidate } = choice;
   run.candidate = candidate;
   run.before = targets.to;
   if (candidate.releasedBy !== null) interventions.noteMaker(candidate.releasedBy);
   else if (approval !== undefined && approval.required > 0)
-    return { outcome: 'rejected', reason: unknownMaker(from.name, candidate.revisionId) };
+    throw unknownMaker(from.name, candidate.revisionId);
   journal.note({ deploymentId: candidate.deploymentId, revisionId: candidate.revisionId });
   const { sizeBytes } = await interventions.go(() => findArtifact(run, candidate.artifact));
 
@@ -105,8 +104,10 @@ async function goForward(run: PromotionRun): Promise<Ending> {
 }
 
 /** Who made it may not approve it. */
-function unknownMaker(target: string, revisionId: string): string {
-  return `no one can approve revision ${revisionId} of "${target}", because it is not known who released it: release it there again`;
+function unknownMaker(target: string, revisionId: string): PromotionEnded {
+  const why = 'because it is not known who released it: release it there again';
+  const reason = `no one can approve revision ${revisionId} of "${target}", ${why}`;
+  return new PromotionEnded({ outcome: 'rejected', reason });
 }
 
 /** Watches the release on `to`, without the checks that a person skipped in it. @throws as {@link watch}. */
@@ -223,14 +224,20 @@ function superseded(seen: TargetSeen, step: 'soak' | 'bake'): PromotionEnded {
  * Run it in a non-cancellable scope.
  */
 async function restoreAfterPromotion(run: PromotionRun, error: unknown): Promise<Ending> {
-  if (error instanceof PromotionEnded) return error.ending;
   const { stopReason } = run.interventions;
   const failure = explain(error);
   const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
   const stopped = stopReason !== null || failure.canceled;
   const code = stopped ? null : failure.code;
   try {
-    if (run.submission !== null && run.ended === null) await withdraw(run, run.submission, why);
+    const found = run.ended === null ? await withdraw(run, why) : null;
+    if (error instanceof PromotionEnded) {
+      if (found === null) return error.ending;
+      // A run before a reset had submitted it.
+      const reason = `${why}; ${describeRelease(run, found)}`;
+      await holdIfBad(run, found, reason);
+      return { ...error.ending, reason };
+    }
     if (run.ended?.outcome === 'released')
       return await rollBack(run, run.ended.servingRevisionId, why, stopped, code);
     const reason = `${why}; ${describeEffect(run)}`;

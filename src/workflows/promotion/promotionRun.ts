@@ -18,6 +18,7 @@ import {
   type PromotionRequest,
   promotionRequestKey,
   type PromotionResult,
+  promotionSubmission,
 } from '../../domain/promotion/promotion.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { ReleaseRequest, Waiting } from '../../domain/release/release.ts';
@@ -28,6 +29,7 @@ import type { Asked } from '../identity/proveIdentity.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
+import { messageGate } from '../target/messageGate.ts';
 
 /** One running promotion: its request, and what it has found and done so far. */
 export class PromotionRun {
@@ -42,8 +44,8 @@ export class PromotionRun {
   before: TargetSeen | null = null;
   /** The revision that was put on `to` by hand, if a person chose to promote despite it. */
   accepted: string | null = null;
-  /** The submission of the release on `to`, set before it is sent. */
-  submission: string | null = null;
+  /** Whether the release was submitted to `to`, or is about to be. `false` again if it was withdrawn and had not arrived. */
+  hasSubmitted = false;
   /** The release on `to`, set once the target has accepted it. */
   releaseId: string | null = null;
   /** Whether the target had this release already, from before a reset. */
@@ -142,7 +144,7 @@ export async function confirmTargets(run: PromotionRun): Promise<boolean> {
  */
 export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
   const submission = submissionOf(workflowInfo().runId);
-  run.submission = submission;
+  run.hasSubmitted = true;
   const row = await submit(run, submission, releaseRequest(run, sizeBytes));
   if (row.outcome === 'released') return row;
   const reason = describeRelease(run, row);
@@ -170,7 +172,7 @@ async function submit(run: PromotionRun, submission: string, request: ReleaseReq
     const outcome = OUTDATED.get(code);
     if (outcome === undefined) throw error;
     // An earlier attempt may have arrived.
-    const row = await withdraw(run, submission, message);
+    const row = await withdraw(run, message);
     if (row !== null && row.outcome !== 'aborted') return row;
     throw new PromotionEnded({ outcome, reason: message, code });
   }
@@ -192,22 +194,20 @@ async function awaitOwnRelease(
 }
 
 /**
- * Withdraws the promotion's submission, and waits for the release if there is one. After that, the target starts no
- * release for this submission.
+ * Withdraws what the promotion has submitted, and may have submitted before a reset, and waits for the release if there is
+ * one. After that, the target starts no release for it.
  * @returns how the release ended; `null` if there is none.
  */
-export async function withdraw(
-  run: PromotionRun,
-  submission: string,
-  why: string,
-): Promise<HistoryRow | null> {
-  let releaseId = await withdrawOne(run, submission, why);
-  if (run.releaseId !== null && (releaseId === null || run.joined)) {
-    // It was reset, and the release is that of the submissions of its earlier runs.
-    await withdrawOne(run, submissionOf(workflowInfo().originalExecutionRunId), why);
-    ({ releaseId } = run);
-  }
-  return releaseId === null ? null : awaitOwnRelease(run, releaseId);
+export async function withdraw(run: PromotionRun, why: string): Promise<HistoryRow | null> {
+  const wasReset = messageGate().resets > 0;
+  if (!run.hasSubmitted && !wasReset) return null;
+  let releaseId = await withdrawOne(run, submissionOf(workflowInfo().runId), why);
+  if (wasReset && (releaseId === null || run.joined))
+    releaseId =
+      (await withdrawOne(run, submissionOf(workflowInfo().originalExecutionRunId), why)) ?? run.releaseId;
+  if (releaseId !== null) return awaitOwnRelease(run, releaseId);
+  run.hasSubmitted = false;
+  return null;
 }
 
 function withdrawOne(
@@ -223,13 +223,9 @@ function withdrawOne(
   });
 }
 
-/**
- * The id of the submission of a promotion's run: the same for every attempt, so that the target accepts it once. That of
- * a run after a reset continues the id of the original run, so that both can be withdrawn by the latter.
- */
 function submissionOf(runId: string): string {
-  const { workflowId, originalExecutionRunId: original } = workflowInfo();
-  return `${workflowId} ${original}${runId === original ? '' : ` ${runId}`}`;
+  const { workflowId, originalExecutionRunId } = workflowInfo();
+  return promotionSubmission(workflowId, originalExecutionRunId, runId);
 }
 
 export function describeRelease(

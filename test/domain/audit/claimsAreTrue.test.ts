@@ -33,30 +33,34 @@ describe('a submission, by the audit', () => {
 });
 
 describe('a promotion, by the audit', () => {
+  const SUBMITTED = [{ id: 'nightly run', answer: QUEUED, withdrawnAt: null }];
   const promotion = (change: Partial<PromotionResult>) => ({
     workflowId: 'promotion:x:agent:nightly',
-    runId: 'run',
+    originalRunId: 'run',
+    submissions: ['nightly run'],
     result: { outcome: 'aborted', releaseId: 'release-1', ...change } as PromotionResult,
   });
 
   it('must not claim that nothing was changed if its release ran', () => {
     const what = 'it names no release, and t/release-1 ran';
-    expect(broken([work()], [], promotion({ releaseId: null }))).toEqual([what]);
+    expect(broken([work()], SUBMITTED, promotion({ releaseId: null }))).toEqual([what]);
   });
 
   it('that ended aborted or failed has its release undone', () => {
     const what = 'it ended aborted, and what t/release-1 released was not rolled back';
-    expect(broken([work()], [], promotion({}))).toEqual([what]);
+    expect(broken([work()], SUBMITTED, promotion({}))).toEqual([what]);
     const rollback = { ...work(), kind: 'rollback', startedAt: 20, workflowId: 't/rollback-2' } as const;
-    expect(broken([work(), rollback], [], promotion({}))).toEqual([]);
+    expect(broken([work(), rollback], SUBMITTED, promotion({}))).toEqual([]);
     const stopped = {
       outcome: 'rolled_back',
       preemptedBy: { requestId: 'r', to: 'R0', requestedBy: ADA },
     } as const;
-    const later = workFact('release-2', { startedAt: 20, result: result('release-2', stopped) });
-    expect(broken([work(), later], [], promotion({}))).toEqual([]);
-    expect(broken([work()], [], promotion({ outcome: 'released' }))).toEqual([]);
-    expect(broken([work()], [], { ...promotion({}), runId: 'another' })).toEqual([]);
+    const other = workFact('release-2', { startedAt: 20, result: result('release-2', stopped) });
+    expect(broken([work(), other], SUBMITTED, promotion({}))).toEqual([]);
+    expect(broken([work()], SUBMITTED, promotion({ outcome: 'released' }))).toEqual([]);
+    // A run that a reset began later submitted it.
+    const later = [{ id: 'nightly run later', answer: QUEUED, withdrawnAt: null }];
+    expect(broken([work()], later, promotion({ releaseId: null }))).toEqual([]);
   });
 });
 

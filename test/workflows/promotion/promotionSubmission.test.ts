@@ -110,6 +110,24 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
     expect(submissions.filter(({ withdrawnAt }) => withdrawnAt === null)).toEqual([]);
   });
 
+  it('is withdrawn by a promotion that was reset to its begin, and is aborted before it submits again', async () => {
+    const { canary, production } = await line();
+    const gate = production.world.gate('runCheck');
+    const approval = { required: 1, withinMs: 60_000 };
+    const promotion = await promotions.start(canary, production, { approval });
+    await promotion.waitsFor('approval');
+    await promotion.say('approve', BO);
+    await production.world.called('runCheck');
+    await promotion.reset('lookAtLine');
+    await promotion.waitsFor('approval');
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
+    expect(result.reason).toContain('release-1 on "production" ended aborted');
+    expect(await releasesOf(production)).toEqual(['release-1 aborted']);
+  });
+
   it.each(['released', 'aborted'] as const)(
     'is joined by a promotion that was reset to before it was sent: %s',
     async (outcome) => {
