@@ -42,8 +42,12 @@ export interface LintedConfig {
  * Loads `slipway.yaml` with the files that it extends, and substitutes its variables; see {@link findConfig}.
  * @throws SLIPWAY_CONFIG_NOT_FOUND, or {@link ConfigError} with every problem at once.
  */
-export async function loadConfig(path?: string, from: string = process.cwd()): Promise<LoadedConfig> {
-  const { file, config, problems } = await lintConfig(path, from);
+export async function loadConfig(
+  path?: string,
+  from: string = process.cwd(),
+  naming?: string,
+): Promise<LoadedConfig> {
+  const { file, config, problems } = await lintConfig(path, from, naming);
   if (config === undefined) {
     const errors = problems.filter(({ severity }) => severity === 'error');
     throw new ConfigError(file, errors);
@@ -52,8 +56,12 @@ export async function loadConfig(path?: string, from: string = process.cwd()): P
 }
 
 /** Reads `slipway.yaml` and the files that it extends, and reports every problem. */
-export async function lintConfig(path?: string, from: string = process.cwd()): Promise<LintedConfig> {
-  const { file, text } = await findConfig(path, from);
+export async function lintConfig(
+  path?: string,
+  from: string = process.cwd(),
+  naming?: string,
+): Promise<LintedConfig> {
+  const { file, text } = await findConfig(path, from, naming);
   const parts = await extendedParts(configPart(file, text, process.env), process.env);
   return { file, ...lintParts(parts) };
 }

@@ -39,7 +39,8 @@ export async function runDashboardCommand(
   exitWithParent(environment);
   return interruptible(async (signal) => {
     const access = readAccessSettings(environment, host);
-    const hooks = hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal);
+    const hooks =
+      hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal, '--hooks FILE');
     const serve = async (connection: TemporalConnection): Promise<number> => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: ui ?? settings.ui } };

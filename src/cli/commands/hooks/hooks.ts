@@ -58,14 +58,16 @@ interface OpenHooks {
 /**
  * Reads the hooks of a file, and warns of those whose secret is missing.
  * @param path - default: `slipway.yaml`, here or in a folder above.
+ * @param naming - how the command line names a file, for hints. Default: `--config FILE`.
  */
 export async function openHooks(
   context: CommandContext,
   path: string | undefined,
   signal: AbortSignal,
+  naming?: string,
 ): Promise<OpenHooks> {
   const { output, environment } = context;
-  const file = await loadConfig(path);
+  const file = await loadConfig(path, process.cwd(), naming);
   printProblems(output, file.warnings, 'note');
   const hooks = await listeningHooks(context, file);
   for (const hook of hooks) warnOfMissingSecret(context, hook);

@@ -21,7 +21,7 @@ export async function runLintCommand(
   { strict = false }: { readonly strict?: boolean },
 ): Promise<number> {
   const { output } = context;
-  const { file, config, problems: found, place } = await lintConfig(path);
+  const { file, config, problems: found, place } = await lintConfig(path, process.cwd(), 'slipway lint FILE');
   const project = config && { config, folder: dirname(file) };
   const missing =
     project === undefined ? [] : await missingGraphs(project, Object.keys(project.config.targets));

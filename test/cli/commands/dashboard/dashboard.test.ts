@@ -19,3 +19,12 @@ it.each(['localhost:8233', 'temporal.example.com', 'https://ada:secret@temporal.
     });
   },
 );
+
+it('the page names its own option if the file of its hooks is missing', async () => {
+  const context = { output: testOutput(), home: '/nowhere', environment: {} };
+  const options = { host: '127.0.0.1', port: 0, hooks: '/nowhere/slipway.yaml' };
+  await expect(runDashboardCommand(context, options)).rejects.toMatchObject({
+    code: 'SLIPWAY_CONFIG_NOT_FOUND',
+    hint: 'write one with "slipway init", or name it: --hooks FILE',
+  });
+});

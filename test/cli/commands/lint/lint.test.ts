@@ -31,6 +31,14 @@ describe('slipway lint', () => {
     expect(await readdir(folder())).toEqual(['slipway.yaml']);
   });
 
+  it('names its own argument if there is no file: it has no --config', async () => {
+    const context: CommandContext = { output: testOutput(), home: folder(), environment: {} };
+    await expect(runLintCommand(context, join(folder(), 'other.yaml'), {})).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_NOT_FOUND',
+      hint: 'write one with "slipway init", or name it: slipway lint FILE',
+    });
+  });
+
   it('warns of a Python agent, which the included platform does not run, also with --strict', async () => {
     await writeFile(join(folder(), 'graph.json'), '{\n  "graphs": { "bot": "./bot.py:graph" }\n}\n');
     const { output, exitCode } = await lint(RIGHT, { strict: true });
