@@ -5,6 +5,7 @@ import {
   type Document,
   type ErrorCode,
   isMap,
+  isScalar,
   LineCounter,
   parseDocument,
   type Range,
@@ -51,6 +52,9 @@ export function configPart(file: string, text: string, environment: Environment)
     report('error', ...range, message);
   for (const [start, end] of notInJson(document))
     report('error', start, end, 'is no number that JSON has: write one, or text');
+  // The schema would leave such a field out, together with the target or the input that it is.
+  for (const [start, end] of keysNamed(document, '__proto__'))
+    report('error', start, end, 'nothing can be named "__proto__": rename it');
   const { alias, isCircle } = wrongAlias(document);
   if (alias !== undefined) {
     const [start, end] = alias.range ?? [0, 1];
@@ -73,6 +77,16 @@ function notInJson(document: Document): readonly Range[] {
   visit(document, {
     Scalar(_, { value, range }) {
       if (typeof value === 'number' && !Number.isFinite(value) && range != null) found.push(range);
+    },
+  });
+  return found;
+}
+
+function keysNamed(document: Document, name: string): readonly Range[] {
+  const found: Range[] = [];
+  visit(document, {
+    Pair(_, { key }) {
+      if (isScalar(key) && key.value === name && key.range != null) found.push(key.range);
     },
   });
   return found;
@@ -212,10 +226,12 @@ export function partOfField(
 function mergeTwo(nearer: unknown, further: unknown): unknown {
   if (nearer === undefined) return further;
   if (!isRecord(nearer) || !isRecord(further)) return nearer;
-  const names = new Set([...Object.keys(further), ...Object.keys(nearer)]);
+  // Maps, because a target may be named "constructor", which every object inherits.
+  const [near, far] = [new Map(Object.entries(nearer)), new Map(Object.entries(further))];
+  const names = new Set([...far.keys(), ...near.keys()]);
   return Object.fromEntries(
     [...names]
-      .filter((name) => !(nearer[name] === null && further[name] !== undefined))
-      .map((name) => [name, mergeTwo(nearer[name], further[name])]),
+      .filter((name) => !(near.get(name) === null && far.get(name) !== undefined))
+      .map((name) => [name, mergeTwo(near.get(name), far.get(name))]),
   );
 }

@@ -49,6 +49,15 @@ describe('a file that extends another', () => {
     expect(config?.checks.map(({ name }) => name)).toEqual(['only']);
   });
 
+  it('has the targets of the other file, also with a name that objects inherit', async () => {
+    const { config, problems } = await lint({
+      'shared/base.yaml': BASE.replace('staging:', 'constructor:').replace('soak: 5m', 'deployment: greeter'),
+      'agent/slipway.yaml': 'extends: ../shared/base.yaml\ntargets: {}\n',
+    });
+    expect(problems).toEqual([]);
+    expect(config?.targets['constructor']).toMatchObject({ deployment: 'greeter' });
+  });
+
   it('removes a value with null, and gets the default', async () => {
     const { config } = await lint({
       'shared/more.yaml': 'extends: base.yaml\n',

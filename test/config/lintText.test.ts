@@ -52,6 +52,12 @@ it('reports numbers that JSON does not have, which would become null', () => {
   expect(problemsOf(text)).toEqual([21, 37, 51].map((column) => `error 9:${column} ${message}`));
 });
 
+it('reports a target and a field of an input that the schema would leave out', () => {
+  const text = `${RIGHT.replace('targets:', 'targets:\n  __proto__: { deployment: other }')}    input: { __proto__: 1 }\n`;
+  const message = ': nothing can be named "__proto__": rename it';
+  expect(problemsOf(text)).toEqual([`error 2:3 ${message}`, `error 10:14 ${message}`]);
+});
+
 it('reports checks that are no list', () => {
   const text = RIGHT.replace(/checks:[^]*/u, 'checks: { greets: { assistant: greeter } }\n');
   expect(problemsOf(text)).toEqual(['error 6:9 checks: expected a list']);
