@@ -6,6 +6,7 @@ import type { ConfigProblem } from '../../config/configPlace.ts';
 import type { FieldProblem } from '../../config/configProblem.ts';
 import type { Config } from '../../config/configSchema.ts';
 import type { DeclaredDataset } from '../../config/datasetSchema.ts';
+import { setting } from '../../config/environment.ts';
 import type { LintedConfig } from '../../config/loadConfig.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
@@ -31,8 +32,8 @@ export async function lintDatasets(
   const folder = dirname(file);
   const store = artifactStoreOf({ config, folder }, context);
   // The default store may not be the one of the machine that releases.
-  const chosen = config.artifact.store ?? context.environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
-  const uncertain = chosen === '' ? [...UNAVAILABLE, 'SLIPWAY_ARTIFACT_NOT_FOUND'] : UNAVAILABLE;
+  const chosen = config.artifact.store ?? setting(context.environment, 'SLIPWAY_ARTIFACT_STORE');
+  const uncertain = chosen === undefined ? [...UNAVAILABLE, 'SLIPWAY_ARTIFACT_NOT_FOUND'] : UNAVAILABLE;
   const problems: ConfigProblem[] = [];
   const notRead: string[] = [];
   const checks: Check[] = [];

@@ -40,16 +40,15 @@ const CLOUD_UI = 'https://cloud.temporal.io';
  *
  * Payloads are encrypted with the keys in `SLIPWAY_PAYLOAD_KEYS`.
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING for these keys; SLIPWAY_CONFIG_INVALID
- * if a profile or its file cannot be read, if a variable is empty, or if the address or the proxy's is invalid.
+ * if a profile or its file cannot be read, or if the namespace is empty, or the address or the proxy's is invalid.
  */
 export async function temporalSettings(home: string, environment: Environment): Promise<TemporalSettings> {
-  requireNoneEmpty(environment);
   const { connectionOptions, namespace } = load(environment);
   if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
   if (namespace === '') {
     throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'Temporal’s namespace is empty', {
-      place: 'TEMPORAL_NAMESPACE, or namespace in the profile of temporal.toml',
-      hint: 'name one, or unset the variable for "default"',
+      place: 'namespace in the profile of temporal.toml',
+      hint: 'name one, or remove the line for "default"',
     });
   }
   const dev = await readDevState(home);
@@ -89,9 +88,12 @@ export function workflowPage(
 }
 
 function load(environment: Environment): ClientConnectConfig {
-  const overrideEnvVars = Object.fromEntries(
-    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  // An empty variable counts as not set, as all others do. To the SDK, an empty API key would turn on TLS.
+  const set = Object.keys(environment).flatMap((name) => {
+    const value = setting(environment, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const overrideEnvVars = Object.fromEntries(set);
   try {
     return loadClientConnectConfig({ overrideEnvVars });
   } catch (error) {
@@ -100,16 +102,6 @@ function load(environment: Environment): ClientConnectConfig {
     const hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself';
     throw new SlipwayError('SLIPWAY_CONFIG_INVALID', what, { place, hint, cause: error });
   }
-}
-
-/** Variables that have an effect even if they are empty: a key turns on TLS, a path is read. */
-const NEVER_EMPTY = /^TEMPORAL_(?:API_KEY|TLS_(?:CLIENT|SERVER)_\w+)$/;
-
-function requireNoneEmpty(environment: Environment): void {
-  const name = Object.keys(environment).find((key) => NEVER_EMPTY.test(key) && environment[key] === '');
-  if (name === undefined) return;
-  const hint = 'give it a value, or unset it';
-  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${name} is set, but empty`, { place: name, hint });
 }
 
 /** `host`, `host:port` or `[IPv6]:port`, as gRPC accepts. With a URL, gRPC's error would not name the address. */

@@ -73,21 +73,25 @@ describe('the Temporal to use', () => {
     });
   });
 
-  it('is rejected if its namespace is empty, as a variable that CI does not know', async () => {
-    await expect(temporalSettings(home(), { ...noFile, TEMPORAL_NAMESPACE: '' })).rejects.toMatchObject({
-      code: 'SLIPWAY_CONFIG_INVALID',
-    });
+  it.each([
+    'TEMPORAL_ADDRESS',
+    'TEMPORAL_NAMESPACE',
+    'TEMPORAL_API_KEY',
+    'TEMPORAL_TLS_CLIENT_CERT_PATH',
+    'TEMPORAL_PROFILE',
+    'SLIPWAY_TASK_QUEUE',
+  ])('is the same if %s is empty, as a variable that CI does not know', async (name) => {
+    const settings = await temporalSettings(home(), { ...noFile, [name]: ' ' });
+    expect(settings).toEqual(await temporalSettings(home(), noFile));
   });
 
-  it.each(['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_CERT_PATH'])(
-    'is rejected if %s is set, but empty',
-    async (name) => {
-      await expect(temporalSettings(home(), { ...noFile, [name]: '' })).rejects.toMatchObject({
-        code: 'SLIPWAY_CONFIG_INVALID',
-        message: `${name} is set, but empty`,
-      });
-    },
-  );
+  it('has no line break of a variable that a file was read into', async () => {
+    const read = { TEMPORAL_ADDRESS: 'temporal:7233\n', SLIPWAY_TASK_QUEUE: 'blue\n' };
+    expect(await temporalSettings(home(), { ...noFile, ...read })).toMatchObject({
+      address: 'temporal:7233',
+      taskQueue: 'blue',
+    });
+  });
 
   it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
     'is accepted if its address is %j',
@@ -116,6 +120,15 @@ describe('the Temporal to use', () => {
     await expect(temporalSettings(home(), noFile)).rejects.toMatchObject({
       message: expect.stringContaining('EISDIR') as string,
       hint: expect.stringContaining('SLIPWAY_HOME') as string,
+    });
+  });
+
+  it('is rejected if a profile has an empty namespace', async () => {
+    const file = join(home(), 'temporal.toml');
+    await writeFile(file, '[profile.default]\nnamespace = ""\n');
+    await expect(temporalSettings(home(), { ...noFile, TEMPORAL_CONFIG_FILE: file })).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+      message: 'Temporal’s namespace is empty',
     });
   });
 
