@@ -7,6 +7,7 @@ import { DAY_MS } from '../../domain/duration.ts';
 import { targetHistories, type TargetHistory } from '../../temporal/client/release/pastReleases.ts';
 import type { PageEnv } from '../access/session.ts';
 import { ArtifactName, Commit, Moment, OutcomeChip, ScrollTable } from '../page/marks.tsx';
+import { inNameOrder } from '../page/nameOrder.ts';
 import type { PageContext } from '../pageContext.ts';
 import {
   dayOf,
@@ -28,7 +29,7 @@ export function historyRoutes({ temporal, watches }: PageContext): Hono<PageEnv>
     const filter = readHistoryFilter(c.req.query(), now);
     const histories = await targetHistories(temporal, (workflowId) => watches.view(workflowId));
     const { releases, notes } = await withOlder(histories, filter, now);
-    const targets = [...new Set(histories.map(({ name }) => name))];
+    const targets = inNameOrder(new Set(histories.map(({ name }) => name)), (name) => name);
     const ofTarget = releases.filter(({ target }) => filter.target === '' || target === filter.target);
     const period = periodOf(filter, now);
     return c.render(

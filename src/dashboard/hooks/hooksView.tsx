@@ -8,6 +8,7 @@ import { mayRelease, type Viewer } from '../access/session.ts';
 import { hookAnswerAddress } from '../actions/actionAddresses.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { Chip, Moment, ScrollTable, type Tone, Until } from '../page/marks.tsx';
+import { inNameOrder } from '../page/nameOrder.ts';
 
 const EVENTS_SHOWN = 20;
 
@@ -175,15 +176,13 @@ function hooksOnPage(
     ...running,
     ...silent.map(({ name, workflowId }) => ({ name, workflowId, rows: [], past: {}, counts: {} })),
   ];
-  return all
-    .map((hook) => {
-      const known = own.find(({ workflowId }) => workflowId === hook.workflowId);
-      return {
-        ...hook,
-        rules: known === undefined ? rulesOfEvents(hook) : rulesOfFile(known, targetId, hook),
-      };
-    })
-    .sort((one, other) => one.name.localeCompare(other.name));
+  return inNameOrder(all, ({ name }) => name).map((hook) => {
+    const known = own.find(({ workflowId }) => workflowId === hook.workflowId);
+    return {
+      ...hook,
+      rules: known === undefined ? rulesOfEvents(hook) : rulesOfFile(known, targetId, hook),
+    };
+  });
 }
 
 function rulesOfEvents({ rows, counts }: TargetHook): readonly RuleOnPage[] {

@@ -8,6 +8,7 @@ import type { ListedPromotion, ListedPromotions } from '../../temporal/client/pr
 import type { Viewer } from '../access/session.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { Chip, Commit, Elapsed, Moment, Until, Verified } from '../page/marks.tsx';
+import { inNameOrder } from '../page/nameOrder.ts';
 import { StepStrip, Wait } from '../releases/underWay.tsx';
 import { type Headline, headlineOf, servingOf } from '../targets/targetTexts.ts';
 
@@ -213,7 +214,7 @@ export function promotionHeadline({ view, request }: ListedPromotion, now: numbe
 
 /** Promotions in the order in which artifacts pass them: a promotion comes after those that lead to its source. */
 function inFlowOrder(promotions: readonly ListedPromotion[]): readonly ListedPromotion[] {
-  const left = [...promotions];
+  const left = [...inNameOrder(promotions, ({ request }) => request.name)];
   const ordered: ListedPromotion[] = [];
   while (left.length > 0) {
     const next = left.findIndex(

@@ -11,6 +11,7 @@ import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { LIST_SHOWN_MS, liveTargets } from '../live/targetWatches.ts';
 import { Chip } from '../page/marks.tsx';
+import { inNameOrder } from '../page/nameOrder.ts';
 import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Alarm, Conditions, Past, Queue, Running, Serving } from './targetParts.tsx';
@@ -86,7 +87,7 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
             No target runs in this namespace. In an agent’s folder, <code>slipway release</code> starts one.
           </p>
         )}
-        {byName(snapshots).map((snapshot) => (
+        {inNameOrder(snapshots, ({ name }) => name).map((snapshot) => (
           <TargetCard snapshot={snapshot} viewer={viewer} now={now} />
         ))}
       </div>
@@ -96,17 +97,13 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
 
 /** The parts of the page that change. The script adds the card of a new target to the others, in this order. */
 function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
-  const cards = byName(snapshots).map((snapshot) => {
+  const cards = inNameOrder(snapshots, ({ name }) => name).map((snapshot) => {
     return [
       cardId(snapshot.workflowId),
       <TargetCard snapshot={snapshot} viewer={viewer} now={now} />,
     ] as const;
   });
   return { summary: <Summary snapshots={snapshots} now={now} />, ...Object.fromEntries(cards) };
-}
-
-function byName(snapshots: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
-  return [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
 }
 
 function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {

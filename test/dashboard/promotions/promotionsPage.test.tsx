@@ -45,6 +45,16 @@ it('the promotions page names a promotion whose payload key is missing, after th
   );
 });
 
+it('the promotions page has promotions from the same target in the order of their names, with numbers as numbers', () => {
+  const { promotion, ...props } = shown([]);
+  const promotions = ['up-10', 'up-2'].map((name) => ({
+    ...promotion,
+    request: { ...promotion.request, name },
+  }));
+  const page = renderText(<Promotions promotions={promotions} sealed={new Map()} {...props} />);
+  expect(page.match(/(?<=>)up-\d+/gu)).toEqual(['up-2', 'up-10']);
+});
+
 function flow(snapshot: TargetSnapshot): string {
   return renderText(<Flow {...shown([snapshot])} />);
 }

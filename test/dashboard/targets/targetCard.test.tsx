@@ -38,6 +38,16 @@ it('of no target: the page does not claim that none has ever released, because a
   expect(page).not.toContain('has taken a release');
 });
 
+it('comes after the cards of targets with smaller numbers in their names', () => {
+  const snapshots = ['team-10', 'team-2', 'Team-1'].map((name) => ({
+    ...target({}),
+    workflowId: name,
+    name,
+  }));
+  const page = renderText(<Targets snapshots={snapshots} viewer={GRACE} now={NOW} />);
+  expect(page.match(/(?<=>)team-\d+/giu)).toEqual(['Team-1', 'team-2', 'team-10']);
+});
+
 it('is red only if a person is needed', () => {
   const since = '2026-11-25T11:00:00.000Z';
   const progress = sampleProgress([runningStep({ step: 'check', subject: 'greets' })]);
