@@ -106,20 +106,26 @@ function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
   return { summary: <Summary snapshots={snapshots} now={now} />, ...Object.fromEntries(cards) };
 }
 
+/** How many targets the summary names. Those that need a person are all named. */
+const NAMED_MAX = 6;
+
 function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
   const all = snapshots.map((snapshot) => ({ snapshot, headline: headlineOf(snapshot, now) }));
   const urgent = all.filter(({ headline: { tone } }) => tone === 'bad');
   const waiting = all.filter(({ headline: { tone } }) => tone === 'warn');
   const moving = all.filter(({ headline: { tone } }) => tone === 'active');
+  const told = [...urgent, ...waiting, ...moving];
+  const named = told.slice(0, Math.max(urgent.length, NAMED_MAX));
+  const more = told.length - named.length;
   return (
     <p id="summary" class={urgent.length > 0 ? 'summary bad' : 'summary'}>
-      {urgent.length + waiting.length + moving.length === 0
+      {told.length === 0
         ? snapshots.length === 0
           ? ''
           : areRead(snapshots)
             ? 'No release runs or waits.'
             : 'Reading the targets.'
-        : [...urgent, ...waiting, ...moving].map(({ snapshot: { name, workflowId }, headline }, index) => (
+        : named.map(({ snapshot: { name, workflowId }, headline }, index) => (
             <>
               {index === 0 ? '' : ' · '}
               <a class={headline.tone} href={targetAddress(workflowId)}>
@@ -128,6 +134,7 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
               {` ${headline.words}`}
             </>
           ))}
+      {more > 0 && ` · ${more} more below`}
     </p>
   );
 }

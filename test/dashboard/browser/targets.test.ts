@@ -157,6 +157,27 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     }
   });
 
+  it('a long reason does not stretch its card, and the page of its target and paper have all of it', async () => {
+    const { harness, dashboard } = stage();
+    const target = harness.newTarget();
+    await target.release(named(target, 'wordy', 'a'));
+    const reason = `${'It answers nonsense. '.repeat(45)}The end.`;
+    await target.handle.executeUpdate(holdUpdate, { args: [{ who: 'ada', reason }] });
+    const isCut = `[...document.querySelectorAll('.condition')].some((part) => part.textContent.includes('The end.') && part.scrollHeight > part.clientHeight)`;
+    const page = await dashboard.page('/', WIDE);
+    const card = page.getByRole('article', { name: 'wordy' });
+    await card.getByText('The end.').waitFor();
+    expect((await card.boundingBox())?.height).toBeLessThan(450);
+    expect(await page.evaluate(isCut)).toBe(true);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.evaluate(isCut)).toBe(false);
+    await page.context().close();
+    const whole = await dashboard.page(`/targets/${encodeURIComponent(target.workflowId)}`, WIDE);
+    await whole.getByText('The end.').first().waitFor();
+    expect(await whole.evaluate(isCut)).toBe(false);
+    await whole.context().close();
+  });
+
   it('connects again if its connection falls silent, as after sleep', ALONE, async () => {
     const { harness, dashboard } = stage();
     const target = harness.newTarget();

@@ -48,6 +48,23 @@ it('comes after the cards of targets with smaller numbers in their names', () =>
   expect(page.match(/(?<=>)team-\d+/giu)).toEqual(['Team-1', 'team-2', 'team-10']);
 });
 
+it('is only counted in the summary if many others wait, unless a person is needed', () => {
+  const since = '2026-11-25T11:00:00.000Z';
+  const summary = (state: Partial<TargetState>) => {
+    const snapshots = Array.from({ length: 16 }, (_, index) => ({
+      ...target(state),
+      workflowId: `${index}`,
+    }));
+    const page = renderText(<Targets snapshots={snapshots} viewer={GRACE} now={NOW} />);
+    return /<p id="summary".*?<\/p>/u.exec(page)?.[0] ?? '';
+  };
+  const held = summary({ hold: { since, by: ADA } });
+  expect(held.match(/<a /gu)).toHaveLength(6);
+  expect(held).toContain(' on hold · 10 more below</p>');
+  const urgent = summary({ needsPerson: { releaseId: 'release-2', since, instructions: 'Do this.' } });
+  expect(urgent.match(/<a /gu)).toHaveLength(16);
+});
+
 it('is red only if a person is needed', () => {
   const since = '2026-11-25T11:00:00.000Z';
   const progress = sampleProgress([runningStep({ step: 'check', subject: 'greets' })]);
