@@ -11,7 +11,6 @@ import type { ListedTarget } from '../../temporal/client/target/targetClient.ts'
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
 import { ActionResult } from '../actions/actionPage.tsx';
-import type { LivePage } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { liveTargets } from '../live/targetWatches.ts';
 import type { PageContext } from '../pageContext.ts';
@@ -40,15 +39,6 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
       listed ?? (id.startsWith(ID_PREFIXES.promotion) ? await readPromotion(temporal, id, []) : undefined)
     );
   };
-  const withPromotions = (page: LivePage): LivePage => ({
-    fragments: page.fragments,
-    subscribe: (changed) => {
-      const ends = [page.subscribe(changed), watch.subscribe(changed)];
-      return () => {
-        for (const end of ends) end();
-      };
-    },
-  });
 
   routes.get('/promotions', async (c) => {
     const viewer = c.get('viewer');
@@ -63,7 +53,7 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
   routes.get('/live/promotions', (c) =>
     rooms.open('/promotions', c.var, async () => {
       const targets = await targetsOf((await watch.promotions()).promotions);
-      return withPromotions(
+      return watch.alsoIn(
         await liveTargets(
           watches,
           targets,
@@ -115,7 +105,7 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     if (first === undefined) return c.notFound();
     const targets = await targetsOf([first]);
     return rooms.open(promotionAddress(id), c.var, async () =>
-      withPromotions(
+      watch.alsoIn(
         await liveTargets(watches, targets, async (snapshots, viewer) => {
           const promotion = watch.current.promotions.find(({ workflowId }) => workflowId === id) ?? first;
           const props = await propsOf(promotion, snapshots, viewer);

@@ -7,6 +7,7 @@ import {
   readPromotion,
 } from '../../temporal/client/promotion/promotionClient.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
+import type { LivePage } from '../live/liveRooms.ts';
 
 const LIST_EVERY_MS = 5_000;
 const SPACING_MS = 200;
@@ -19,6 +20,7 @@ const NONE: ListedPromotions = { promotions: [], sealed: new Map() };
 /** Watches the promotions of the namespace for all pages that show them, while such pages are open. */
 export class PromotionWatch {
   readonly #temporal: TemporalConnection;
+  readonly #listNow: typeof listPromotions;
   readonly #listeners = new Set<() => void>();
   /** `undefined` until they were listed once. */
   #last: ListedPromotions | undefined;
@@ -26,8 +28,10 @@ export class PromotionWatch {
   #watching: AbortController | undefined;
   readonly #followed = new Set<string>();
 
-  constructor(temporal: TemporalConnection) {
+  /** @param list - lists the promotions to watch. Default: all of the namespace. */
+  constructor(temporal: TemporalConnection, list: typeof listPromotions = listPromotions) {
     this.#temporal = temporal;
+    this.#listNow = list;
   }
 
   /**
@@ -61,6 +65,19 @@ export class PromotionWatch {
     };
   }
 
+  /** A page that is also rendered again if a promotion changes. */
+  alsoIn({ fragments, subscribe }: LivePage): LivePage {
+    return {
+      fragments,
+      subscribe: (changed) => {
+        const ends = [subscribe(changed), this.subscribe(changed)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
+    };
+  }
+
   #start(): void {
     const watching = new AbortController();
     this.#watching = watching;
@@ -79,7 +96,7 @@ export class PromotionWatch {
 
   async #list(maxAgeMs: number): Promise<void> {
     if (this.#read !== undefined && Date.now() - this.#read.at < maxAgeMs) return this.#read.done;
-    const done = listPromotions(this.#temporal).then((listed) => this.#change(listed));
+    const done = this.#listNow(this.#temporal).then((listed) => this.#change(listed));
     this.#read = { at: Date.now(), done };
     done.catch(() => (this.#read = undefined));
     return done;

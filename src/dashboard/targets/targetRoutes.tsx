@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Hono } from 'hono';
 
-import { targetAddress } from '../../domain/dashboard/addresses.ts';
+import { promotionAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/promotionClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
 import { ActionResult } from '../actions/actionPage.tsx';
@@ -13,16 +15,30 @@ import { LIST_SHOWN_MS, liveTargets } from '../live/targetWatches.ts';
 import { Chip } from '../page/marks.tsx';
 import { inNameOrder } from '../page/nameOrder.ts';
 import type { PageContext } from '../pageContext.ts';
+import { promotionHeadline } from '../promotions/promotionsPage.tsx';
+import { PromotionWatch } from '../promotions/promotionWatch.ts';
+import { runningPromotions, waitingPromotions, WaitingPromotions } from '../promotions/waitingPromotions.tsx';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Alarm, Conditions, Past, Queue, Running, Serving } from './targetParts.tsx';
 import { headlineOf } from './targetTexts.ts';
 
+/** How long the page waits for the promotions, in milliseconds. Then it shows them as they are read. */
+const PROMOTIONS_READ_MS = 300;
+
 export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
+  const watch = new PromotionWatch(temporal, runningPromotions);
+  const listed = (snapshots: readonly TargetSnapshot[], viewer: Viewer): TargetsProps => {
+    return { snapshots, promotions: waitingPromotions(watch.current.promotions), viewer, now: Date.now() };
+  };
 
   routes.get('/', async (c) => {
-    const snapshots = await watches.snapshots(await watches.targets(LIST_SHOWN_MS));
-    return c.render(<Targets snapshots={snapshots} viewer={c.get('viewer')} now={Date.now()} />, {
+    const read = watch.promotions().catch(() => undefined);
+    const [snapshots] = await Promise.all([
+      watches.targets(LIST_SHOWN_MS).then((targets) => watches.snapshots(targets)),
+      Promise.race([read, sleep(PROMOTIONS_READ_MS)]),
+    ]);
+    return c.render(<Targets {...listed(snapshots, c.get('viewer'))} />, {
       title: 'Targets',
       part: 'Targets',
       live: '/live/targets',
@@ -31,11 +47,13 @@ export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageCont
   });
   routes.get('/live/targets', (c) =>
     rooms.open('/', c.var, async () =>
-      liveTargets(
-        watches,
-        await watches.targets(LIST_SHOWN_MS),
-        (snapshots, viewer) => targetsFragments({ snapshots, viewer, now: Date.now() }),
-        () => watches.targets(),
+      watch.alsoIn(
+        await liveTargets(
+          watches,
+          await watches.targets(LIST_SHOWN_MS),
+          (snapshots, viewer) => targetsFragments(listed(snapshots, viewer)),
+          () => watches.targets(),
+        ),
       ),
     ),
   );
@@ -72,15 +90,19 @@ export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageCont
 
 interface TargetsProps {
   readonly snapshots: readonly TargetSnapshot[];
+  /** Those that wait for a person. */
+  readonly promotions: readonly ListedPromotion[];
   readonly viewer: Viewer;
   readonly now: number;
 }
 
-export function Targets({ snapshots, viewer, now }: TargetsProps) {
+export function Targets(props: TargetsProps) {
+  const { snapshots, viewer, now } = props;
   return (
     <>
       <h1>Targets</h1>
-      <Summary snapshots={snapshots} now={now} />
+      <Summary {...props} />
+      <WaitingPromotions {...props} />
       <div id="targets" class="cards" data-grows>
         {snapshots.length === 0 && (
           <p class="empty">
@@ -96,21 +118,37 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
 }
 
 /** The parts of the page that change. The script adds the card of a new target to the others, in this order. */
-function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
+function targetsFragments(props: TargetsProps): Fragments {
+  const { snapshots, viewer, now } = props;
   const cards = inNameOrder(snapshots, ({ name }) => name).map((snapshot) => {
     return [
       cardId(snapshot.workflowId),
       <TargetCard snapshot={snapshot} viewer={viewer} now={now} />,
     ] as const;
   });
-  return { summary: <Summary snapshots={snapshots} now={now} />, ...Object.fromEntries(cards) };
+  return {
+    summary: <Summary {...props} />,
+    waiting: <WaitingPromotions {...props} />,
+    ...Object.fromEntries(cards),
+  };
 }
 
-/** How many targets the summary names. Those that need a person are all named. */
+/** How many targets and promotions the summary names. Those that need a person are all named. */
 const NAMED_MAX = 6;
 
-function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
-  const all = snapshots.map((snapshot) => ({ snapshot, headline: headlineOf(snapshot, now) }));
+function Summary({ snapshots, promotions, now }: TargetsProps) {
+  const all = [
+    ...promotions.map((promotion) => ({
+      name: promotion.request.name,
+      address: promotionAddress(promotion.workflowId),
+      headline: promotionHeadline(promotion, now),
+    })),
+    ...snapshots.map((snapshot) => ({
+      name: snapshot.name,
+      address: targetAddress(snapshot.workflowId),
+      headline: headlineOf(snapshot, now),
+    })),
+  ];
   const urgent = all.filter(({ headline: { tone } }) => tone === 'bad');
   const waiting = all.filter(({ headline: { tone } }) => tone === 'warn');
   const moving = all.filter(({ headline: { tone } }) => tone === 'active');
@@ -125,10 +163,10 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
           : areRead(snapshots)
             ? 'No release runs or waits.'
             : 'Reading the targets.'
-        : named.map(({ snapshot: { name, workflowId }, headline }, index) => (
+        : named.map(({ name, address, headline }, index) => (
             <>
               {index === 0 ? '' : ' · '}
-              <a class={headline.tone} href={targetAddress(workflowId)}>
+              <a class={headline.tone} href={address}>
                 {name}
               </a>
               {` ${headline.words}`}

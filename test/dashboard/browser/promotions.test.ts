@@ -20,6 +20,10 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const promotion = await promotions.start(canary, production, { name, approval, soakMs: 1_000 });
     await promotion.waitsFor('approval');
 
+    const overview = await dashboard.page('/', { width: 360 });
+    const card = overview.getByRole('article', { name });
+    await card.getByText('waits for approval').first().waitFor();
+    await expectFits(overview, 'waiting-promotion');
     const { workflowId } = await promotion.history();
     for (const look of LOOKS) {
       const page = await dashboard.page('/promotions', look);
@@ -34,6 +38,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const page = await dashboard.page(promotionAddress(workflowId), { width: 1440 });
     await page.getByText('waits for approval').first().waitFor();
     await promotion.say('approve', { who: 'grace' });
+    await card.waitFor({ state: 'detached' });
+    await overview.context().close();
     await page.getByText('promoted', { exact: true }).first().waitFor();
     await page.context().close();
   });

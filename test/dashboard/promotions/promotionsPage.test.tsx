@@ -4,7 +4,10 @@ import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/t
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { PromotionDetails } from '../../../src/dashboard/promotions/promotionPage.tsx';
 import { Flow, Promotions } from '../../../src/dashboard/promotions/promotionsPage.tsx';
+import { waitingPromotions } from '../../../src/dashboard/promotions/waitingPromotions.tsx';
+import { Targets } from '../../../src/dashboard/targets/targetRoutes.tsx';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
+import { startingProgress } from '../../../src/domain/release/release.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { keyMissing } from '../../../src/temporal/codec/payloadCipher.ts';
@@ -53,6 +56,18 @@ it('the promotions page has promotions from the same target in the order of thei
   }));
   const page = renderText(<Promotions promotions={promotions} sealed={new Map()} {...props} />);
   expect(page.match(/(?<=>)up-\d+/gu)).toEqual(['up-2', 'up-10']);
+});
+
+it('the overview has a card of a promotion that waits for a person, although its target never took a release', () => {
+  const { promotion, ...props } = shown([]);
+  const waiting = { for: 'approval', since: NOW, until: NOW, note: 'one approval is needed' } as const;
+  const started = startingProgress({ releaseId: 'up', kind: 'promotion', startedAt: NOW });
+  const running = (changes: object) =>
+    ({ ...promotion, view: { state: 'running', progress: { ...started, ...changes } } }) as const;
+  const page = renderText(<Targets promotions={[running({ waiting })]} {...props} />);
+  expect(page).toMatch(/<p id="summary".*>up<\/a> waits for approval<\/p>.*one approval is needed/s);
+  const frozen = running({ waiting: { ...waiting, for: 'freeze' } });
+  expect(waitingPromotions([promotion, running({}), frozen, running({ waiting })])).toHaveLength(1);
 });
 
 function flow(snapshot: TargetSnapshot): string {

@@ -33,7 +33,7 @@ function card(snapshot: TargetSnapshot): string {
 }
 
 it('of no target: the page does not claim that none has ever released, because all may have been terminated', () => {
-  const page = renderText(<Targets snapshots={[]} viewer={GRACE} now={NOW} />);
+  const page = renderText(<Targets promotions={[]} snapshots={[]} viewer={GRACE} now={NOW} />);
   expect(page).toContain('No target runs');
   expect(page).not.toContain('has taken a release');
 });
@@ -44,7 +44,7 @@ it('comes after the cards of targets with smaller numbers in their names', () =>
     workflowId: name,
     name,
   }));
-  const page = renderText(<Targets snapshots={snapshots} viewer={GRACE} now={NOW} />);
+  const page = renderText(<Targets promotions={[]} snapshots={snapshots} viewer={GRACE} now={NOW} />);
   expect(page.match(/(?<=>)team-\d+/giu)).toEqual(['Team-1', 'team-2', 'team-10']);
 });
 
@@ -55,7 +55,7 @@ it('is only counted in the summary if many others wait, unless a person is neede
       ...target(state),
       workflowId: `${index}`,
     }));
-    const page = renderText(<Targets snapshots={snapshots} viewer={GRACE} now={NOW} />);
+    const page = renderText(<Targets promotions={[]} snapshots={snapshots} viewer={GRACE} now={NOW} />);
     return /<p id="summary".*?<\/p>/u.exec(page)?.[0] ?? '';
   };
   const held = summary({ hold: { since, by: ADA } });
