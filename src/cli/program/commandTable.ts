@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 
 import { inSpan, startTraces } from '../../traces/trace.ts';
 import { type CommandContext, commandContext, type CommonOptions, type FileOptions } from '../context.ts';
-import { configOption } from './options.ts';
+import { configOption, homeOption } from './options.ts';
 
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
@@ -35,10 +35,7 @@ export function commandTable(
   onExit: (exitCode: number) => void,
 ): CommandTable {
   const command: CommandTable['command'] = (name, description, ...examples) => {
-    const made = withOutputOptions(program.command(name).description(description)).option(
-      '--home <dir>',
-      'the folder for state (default: SLIPWAY_HOME, or .slipway beside slipway.yaml)',
-    );
+    const made = withOutputOptions(program.command(name).description(description)).addOption(homeOption());
     return withExamples(made, ...examples);
   };
   const runner =

@@ -6,6 +6,7 @@ import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_P
 import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import {
   configOption,
+  homeOption,
   isolationOption,
   metricsOption,
   numberOption,
@@ -202,6 +203,7 @@ function addInstallationCommands({ program, command, fileCommand, runs }: Comman
   const temporal = program.command('temporal').description('Install Temporal on this machine');
   withOutputOptions(temporal.command('install'))
     .description("Find the temporal command, or install it into the user's cache")
+    .addOption(homeOption())
     .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand));
 }
 

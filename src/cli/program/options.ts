@@ -56,6 +56,13 @@ export function timeoutOption(followFor = FOLLOW_FOR): Option {
     .default(durationOption(followFor), followFor);
 }
 
+export function homeOption(): Option {
+  return new Option(
+    '--home <dir>',
+    'the folder for state (default: SLIPWAY_HOME, or .slipway beside slipway.yaml)',
+  );
+}
+
 export function configOption(): Option {
   return new Option('--config <file>', 'the file (default: slipway.yaml, here or in a folder above)');
 }

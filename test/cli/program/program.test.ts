@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { expiryOption } from '../../../src/cli/program/options.ts';
@@ -51,6 +51,17 @@ describe('the command line', () => {
     command.outputHelp();
     expect(text).toMatch(new RegExp(`\\$ .*slipway ${name}`));
     expect(text).toContain('--json');
+  });
+
+  it('takes the options of every command at each of them, or at the command above it', () => {
+    const without = (command: Command, above: readonly string[] = []): readonly string[] => {
+      const known = [...above, ...command.options.map(({ long }) => long ?? '')];
+      if (command.commands.length > 0) return command.commands.flatMap((each) => without(each, known));
+      return ['--json', '--quiet', '--verbose', '--home'].every((option) => known.includes(option))
+        ? []
+        : [command.name()];
+    };
+    expect(without(program())).toEqual([]);
   });
 
   it.each([
