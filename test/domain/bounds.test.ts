@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { cutText, fitting, jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
 import { releaseRequestProblem } from '../../src/domain/release/requestProblem.ts';
-import { requestRollback } from '../../src/domain/rollback/targetRollback.ts';
+import { keepAnswer, requestRollback } from '../../src/domain/rollback/targetRollback.ts';
 import { quarantineArtifact } from '../../src/domain/target/quarantine.ts';
 import { withdrawSubmission } from '../../src/domain/target/submissions.ts';
 import { submitRelease } from '../../src/domain/target/targetQueue.ts';
@@ -124,7 +124,8 @@ function lived(): TargetState {
       to: `${number}-${LONG}`.slice(0, 1_000),
       requestedBy: LOUD,
     };
-    state = requestRollback({ state, running: null, now: NOW }, message).state;
+    const taken = requestRollback({ state, running: null, now: NOW }, message);
+    state = keepAnswer(taken.state, message.requestId, { state: 'answered', answer: taken.answer });
   }
   const largest = request('largest', {
     target: { ...request('').target, sourceConfig: { LONG: LONG.repeat(60) } },

@@ -6,9 +6,10 @@ import type { KnownRevision, Preemption, RollbackRequest } from '../release/rele
 import { isQuarantined, previousVerified } from '../restore/restoreDecision.ts';
 import { isCounter } from '../target/lateRevisions.ts';
 import { rejectWaiting } from '../target/targetQueue.ts';
-import type { RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
+import type { Lookup, RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
 
 const SEEN: Bound = { items: 100, bytes: 50_000 };
+const ANSWERS: Bound = { items: 20, bytes: 30_000 };
 const ROLLBACKS_MAX = 10;
 /** For this long after a restore, an unnamed rollback without `from` counts as a repetition of the one before. */
 const JUST_RESTORED_MS = 60_000;
@@ -253,4 +254,15 @@ function servesAfter({ state }: RollbackSituation, { requestId }: RollbackReques
 function seen(state: TargetState, { requestId }: RollbackRequest): TargetState {
   if (state.seenRequestIds.includes(requestId)) return state;
   return { ...state, seenRequestIds: newest([...state.seenRequestIds, requestId], SEEN) };
+}
+
+/** Keeps the first answer to a request, for a sender that did not wait for it. */
+export function keepAnswer(state: TargetState, requestId: string, lookup: Lookup): TargetState {
+  if (firstAnswer(state, requestId) !== undefined) return state;
+  const rollbackAnswers = newest([...(state.rollbackAnswers ?? []), { requestId, lookup }], ANSWERS);
+  return { ...state, rollbackAnswers };
+}
+
+export function firstAnswer({ rollbackAnswers }: TargetState, requestId: string): Lookup | undefined {
+  return rollbackAnswers?.find((answer) => answer.requestId === requestId)?.lookup;
 }

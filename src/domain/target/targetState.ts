@@ -189,6 +189,8 @@ export interface TargetState {
   readonly said: readonly AcceptedMessage[];
   /** The ids of handled rollback requests, so that a repeated request has no effect. */
   readonly seenRequestIds: readonly string[];
+  /** The first answers to the last rollback requests, for senders that look them up. Oldest first; absent: none. */
+  readonly rollbackAnswers?: readonly { readonly requestId: string; readonly lookup: Lookup }[];
   /** The submissions that were accepted or withdrawn, so that each gets only one answer. Oldest first. */
   readonly submissions: readonly Submission[];
   /** Blocked artifacts. Oldest first. */

@@ -5,6 +5,8 @@ import { findRevision, noRevision } from '../../domain/deployment/revisionName.t
 import type { ReleaseRequest, RollbackRequest } from '../../domain/release/release.ts';
 import {
   dependsOnWhatServes,
+  firstAnswer,
+  keepAnswer,
   requestRollback,
   type RollbackTaken,
 } from '../../domain/rollback/targetRollback.ts';
@@ -26,8 +28,6 @@ export class RollbackRequests {
   readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
   /** Those that came as signals: nobody sends them again. By request id. */
   readonly #signaled = new Map<string, RollbackRequest>();
-  /** The first answer to each request of this run, by request id. */
-  readonly #answers = new Map<string, Taken<RollbackAnswer>>();
   #looking: ReturnType<typeof lookAtDeployment> | undefined;
 
   constructor(target: TargetCore) {
@@ -36,10 +36,7 @@ export class RollbackRequests {
 
   lookUp(requestId: string): Lookup | undefined {
     if (this.#taking.has(requestId)) return LOOKING;
-    const taken = this.#answers.get(requestId);
-    if (taken === undefined) return undefined;
-    if ('refused' in taken) return { state: 'refused', reason: taken.refused };
-    return { state: 'answered', answer: taken.answer };
+    return firstAnswer(this.#target.state, requestId);
   }
 
   /** The signaled requests that have no answer yet. A run that takes over must take them. */
@@ -73,11 +70,10 @@ export class RollbackRequests {
     const target = this.#target;
     const { lastRequest, lastGood } = target.state;
     const meant = asked.to === undefined ? undefined : findRevision(target.state, asked.to);
-    if (meant !== undefined && 'problem' in meant) return this.#answer(asked, { refused: meant.problem });
+    if (meant !== undefined && 'problem' in meant) return this.#refuse(asked, meant.problem);
     if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
       const problem = await whyNoRevision(lastRequest, lastGood, meant.askFor);
-      if (problem !== undefined)
-        return this.#answer(asked, { refused: noRevision(target.state, meant.askFor, problem) });
+      if (problem !== undefined) return this.#refuse(asked, noRevision(target.state, meant.askFor, problem));
     }
     const to = meant && ('askFor' in meant ? meant.askFor : meant.revisionId);
     const request = { ...asked, to };
@@ -87,15 +83,15 @@ export class RollbackRequests {
     const { running } = target;
     const state = withCopy(target.state, deployment ?? null);
     const taken = requestRollback({ state, running, now: now(), active }, request);
-    target.change(recorded(taken, request));
-    if (taken.preempt !== undefined) await target.preempt(taken.preempt);
-    return this.#answer(asked, { answer: taken.answer });
+    const { answer, preempt } = taken;
+    target.change(keepAnswer(recorded(taken, request), asked.requestId, { state: 'answered', answer }));
+    if (preempt !== undefined) await target.preempt(preempt);
+    return { answer };
   }
 
-  /** Keeps the answer, because a client that does not wait for it looks it up. */
-  #answer({ requestId }: RollbackRequest, taken: Taken<RollbackAnswer>): Taken<RollbackAnswer> {
-    if (!this.#answers.has(requestId)) this.#answers.set(requestId, taken);
-    return taken;
+  #refuse({ requestId }: RollbackRequest, reason: string): Taken<RollbackAnswer> {
+    this.#target.change(keepAnswer(this.#target.state, requestId, { state: 'refused', reason }));
+    return { refused: reason };
   }
 
   /** Reads what serves from the control plane. Requests that arrive together share one read. */

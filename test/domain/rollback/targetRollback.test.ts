@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 
 import { preemptGuard } from '../../../src/domain/guard/guarding.ts';
 import type { KnownRevision, RollbackRequest } from '../../../src/domain/release/release.ts';
-import { dependsOnWhatServes, requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
+import {
+  dependsOnWhatServes,
+  firstAnswer,
+  keepAnswer,
+  requestRollback,
+} from '../../../src/domain/rollback/targetRollback.ts';
 import { counterLateRevision } from '../../../src/domain/target/lateRevisions.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
@@ -342,5 +347,18 @@ describe('the rollback of a guard', () => {
       reason: expect.stringContaining('a rollback') as string,
     });
     expect(state.rollbacks).toEqual([persons]);
+  });
+});
+
+describe('the kept answers', () => {
+  it('are the first ones to the last twenty requests', () => {
+    const keep = (state: TargetState, requestId: string, reason: string): TargetState =>
+      keepAnswer(state, requestId, { state: 'refused', reason });
+    const ids = Array.from({ length: 21 }, (_, index) => `${index}`);
+    const kept = ids.reduce((state, id) => keep(state, id, `first ${id}`), serving());
+    expect(keep(kept, '20', 'again')).toBe(kept);
+    expect(firstAnswer(kept, '20')).toEqual({ state: 'refused', reason: 'first 20' });
+    expect(firstAnswer(kept, '1')).toBeDefined();
+    expect(firstAnswer(kept, '0')).toBeUndefined();
   });
 });

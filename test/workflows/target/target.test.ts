@@ -125,6 +125,17 @@ describeWorkflows('a target', (harness) => {
       });
     });
 
+    it('keeps the answers to rollbacks that ran nothing, for senders that look them up', async () => {
+      const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 20 });
+      const left = target.world.active ?? '';
+      await target.release('b');
+      await target.signal('rollback', { requestId: 'done', serving: left });
+      await target.signal('rollback', { requestId: 'refused', to: 'a-typo' });
+      await target.carriedOn(FREEZE);
+      expect(await target.handle.query('lookup', 'done')).toMatchObject({ answer: { disposition: 'done' } });
+      expect(await target.handle.query('lookup', 'refused')).toMatchObject({ state: 'refused' });
+    });
+
     it('follows the signal "renew", after the running release', async () => {
       const target = harness.newTarget();
       const { releaseId, gate } = await heldIn('uploadArtifact', target, 'a');
