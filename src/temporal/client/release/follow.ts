@@ -1,4 +1,9 @@
-import { QueryNotRegisteredError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  QueryNotRegisteredError,
+  type WorkflowExecutionDescription,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
@@ -113,9 +118,10 @@ async function* followTarget(following: Following, id: string): AsyncGenerator<F
         if (workflowId === last?.workflowId) break;
         const describe = () => describeWorkflow(temporal, workflowId);
         // Temporal has not started yet what the target has begun.
-        if ((yield* answerOf(following, workflowId, describe)) === undefined) break;
+        const described = yield* answerOf(following, workflowId, describe);
+        if (described === undefined) break;
         yield { kind: 'started', releaseId, workflowId };
-        const result = yield* followWork(following, workflowId);
+        const result = yield* followWork(following, workflowId, described);
         last = { workflowId, result };
         if (result?.releaseId !== id) break;
         yield { kind: 'ended', ending: { from: 'result', result } };
@@ -159,7 +165,7 @@ async function* seenEnded(
   { releaseId }: HistoryRow,
 ): AsyncGenerator<FollowEvent, ReleaseResult | undefined> {
   const workflowId = `${following.targetId}/${releaseId}`;
-  const look = () => lookAt(following.temporal, workflowId, false);
+  const look = () => lookAt(following.temporal, workflowId);
   const { progress, call, result } = yield* answerOf(following, workflowId, look);
   if (progress !== undefined) {
     yield { kind: 'started', releaseId, workflowId };
@@ -172,19 +178,26 @@ async function* seenEnded(
 async function* followWork(
   following: Following,
   workflowId: string,
+  described: WorkflowExecutionDescription,
 ): AsyncGenerator<FollowEvent, ReleaseResult | undefined> {
   const { temporal, signal } = following;
   const news = new HistoryNews(temporal, workflowId, SPACING_MS);
   let told = '';
-  let hasEnded = false;
+  let known: Known = described;
+  // A repeated look describes it again: it may have ended meanwhile.
+  const look = () => {
+    const before = known;
+    known = undefined;
+    return lookAt(temporal, workflowId, before);
+  };
   for (;;) {
-    const seen = yield* answerOf(following, workflowId, () => lookAt(temporal, workflowId, hasEnded));
+    const seen = yield* answerOf(following, workflowId, look);
     const { progress, call } = seen;
     const shown = JSON.stringify(seen);
     if (progress !== undefined && shown !== told) yield { kind: 'progress', progress, call };
     told = shown;
     if (!seen.runs) return seen.result;
-    hasEnded = await news.wait(atMost(following, LONGEST_WAIT_MS), signal);
+    if (await news.wait(atMost(following, LONGEST_WAIT_MS), signal)) known = 'ended';
   }
 }
 
@@ -196,16 +209,18 @@ interface Seen {
   readonly result?: ReleaseResult;
 }
 
-/** @param hasEnded - whether the workflow is known to have ended. */
+/** What is known of a workflow before a look: that it has ended, or how Temporal has just described it. */
+type Known = WorkflowExecutionDescription | 'ended' | undefined;
+
 async function lookAt(
   { client, settings }: TemporalConnection,
   workflowId: string,
-  hasEnded: boolean,
+  known?: Known,
 ): Promise<Seen> {
   const handle = client.workflow.getHandle(workflowId);
   try {
-    const described = hasEnded ? undefined : await handle.describe();
-    if (described?.status.name === 'RUNNING') {
+    const described = known ?? (await handle.describe());
+    if (described !== 'ended' && described.status.name === 'RUNNING') {
       const progress = await handle.query(progressQuery);
       const call = (await runningCallOf(settings, described)) ?? progress.found ?? null;
       return { runs: true, progress, call };

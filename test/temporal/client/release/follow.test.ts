@@ -25,6 +25,8 @@ interface Script {
   >;
   /** How often Temporal is asked for a release before it has started it. Default: 0. */
   readonly startsAfter?: number;
+  /** The workflows that Temporal was asked to describe. */
+  readonly described?: string[];
 }
 
 /** A Temporal that answers from a script: all calls of `follow` to the SDK's client. */
@@ -36,14 +38,16 @@ function scripted(script: Script): TemporalConnection {
   );
   const next = <T>(queue: T[]): T => (queue.length > 1 ? queue.shift()! : queue[0]!);
   const getHandle = (id: string) => ({
-    describe: () =>
-      id === TARGET || (progresses.has(id) && ++asked > (script.startsAfter ?? 0))
+    describe: () => {
+      script.described?.push(id);
+      return id === TARGET || (progresses.has(id) && ++asked > (script.startsAfter ?? 0))
         ? Promise.resolve({
             typedSearchAttributes: { get: () => 'greeter' },
             status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' },
             raw: { pendingActivities: [] },
           })
-        : Promise.reject(new WorkflowNotFoundError('there is none', id, undefined)),
+        : Promise.reject(new WorkflowNotFoundError('there is none', id, undefined));
+    },
     query: () => {
       if (id !== TARGET) return Promise.resolve(progresses.get(id)!.shift());
       const answer = next(lookups);
@@ -97,6 +101,14 @@ describe('following', () => {
     });
     expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'progress', 'progress', 'ended']);
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
+  });
+
+  it('describes a release once when it begins', async () => {
+    const described: string[] = [];
+    const children = { [running.workflowId]: { progress: [progress], result } };
+    const events = await collect({ lookup: [running], children, described });
+    expect(events.map(({ kind }) => kind)).toEqual(['started', 'progress', 'progress', 'ended']);
+    expect(described).toEqual([running.workflowId]);
   });
 
   it('reports the whole course of a release that Temporal has not started yet', async () => {
