@@ -34,149 +34,111 @@ const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 3
  * name. Labels contain no ids, addresses or texts from outside, except the names of targets and deployments.
  */
 export const METRICS = {
-  slipway_releases: {
-    kind: 'counter',
-    help: 'Releases and rollbacks that ended.',
-    labels: { kind: ['release', 'rollback'], outcome: OUTCOMES, target: TARGETS_MAX },
-  },
-  slipway_promotions: {
-    kind: 'counter',
-    help: 'Promotions that ended, by the target that they release on.',
-    labels: { outcome: OUTCOMES, target: TARGETS_MAX },
-  },
-  slipway_release_duration_seconds: {
-    kind: 'histogram',
-    help: 'Time from the start of a release, a rollback or a promotion to its outcome.',
-    labels: { kind: KINDS, outcome: OUTCOMES },
-    buckets: WORK_SECONDS,
-  },
-  slipway_release_time_seconds: {
-    kind: 'histogram',
-    help: 'The same time, split into what it was spent on.',
-    labels: { kind: KINDS, spent: ['machine', 'control_plane', 'people', 'freeze', 'soak'] },
-    buckets: WORK_SECONDS,
-  },
-  slipway_restore_duration_seconds: {
-    kind: 'histogram',
-    help: 'Time to roll back: from the failure, or from the start of a rollback that a person asked for, until the restored revision serves.',
-    labels: { kind: ['release', 'rollback'] },
-    buckets: WORK_SECONDS,
-  },
-  slipway_queue_wait_seconds: {
-    kind: 'histogram',
-    help: 'Time that a release waited in the queue of its target before it started.',
-    labels: {},
-    buckets: WORK_SECONDS,
-  },
-  slipway_wait_seconds: {
-    kind: 'histogram',
-    help: 'Time that a release or a promotion waited for people or for a freeze to end, each time.',
-    labels: { for: WAITS },
-    buckets: WORK_SECONDS,
-  },
-  slipway_step_duration_seconds: {
-    kind: 'histogram',
-    help: 'Time that a step took, with all its attempts.',
-    labels: { step: STEP_NAMES, status: ['done', 'failed', 'canceled'] },
-    buckets: WORK_SECONDS,
-  },
-  slipway_step_attempts: {
-    kind: 'counter',
-    help: 'Attempts of the steps that ended.',
-    labels: { step: STEP_NAMES },
-  },
-  slipway_checks: {
-    kind: 'counter',
-    help: 'Checks that an agent answered.',
-    labels: { verdict: ['passed', 'failed'], restoring: ['true', 'false'] },
-  },
-  slipway_judgements: {
-    kind: 'counter',
-    help: 'Candidates of promotions that were judged.',
-    labels: { verdict: ['passed', 'failed', 'inconclusive', 'errored'] },
-  },
-  slipway_call_duration_seconds: {
-    kind: 'histogram',
-    help: 'Time that a call to a control plane or an agent took, until its answer was read.',
-    labels: {
+  slipway_releases: counter('Releases and rollbacks that ended.', {
+    kind: ['release', 'rollback'],
+    outcome: OUTCOMES,
+    target: TARGETS_MAX,
+  }),
+  slipway_promotions: counter('Promotions that ended, by the target that they release on.', {
+    outcome: OUTCOMES,
+    target: TARGETS_MAX,
+  }),
+  slipway_release_duration_seconds: histogram(
+    'Time from the start of a release, a rollback or a promotion to its outcome.',
+    { kind: KINDS, outcome: OUTCOMES },
+  ),
+  slipway_release_time_seconds: histogram('The same time, split into what it was spent on.', {
+    kind: KINDS,
+    spent: ['machine', 'control_plane', 'people', 'freeze', 'soak'],
+  }),
+  slipway_restore_duration_seconds: histogram(
+    'Time to roll back: from the failure, or from the start of a rollback that a person asked for, until the restored revision serves.',
+    { kind: ['release', 'rollback'] },
+  ),
+  slipway_queue_wait_seconds: histogram(
+    'Time that a release waited in the queue of its target before it started.',
+    {},
+  ),
+  slipway_wait_seconds: histogram(
+    'Time that a release or a promotion waited for people or for a freeze to end, each time.',
+    { for: WAITS },
+  ),
+  slipway_step_duration_seconds: histogram('Time that a step took, with all its attempts.', {
+    step: STEP_NAMES,
+    status: ['done', 'failed', 'canceled'],
+  }),
+  slipway_step_attempts: counter('Attempts of the steps that ended.', { step: STEP_NAMES }),
+  slipway_checks: counter('Checks that an agent answered.', {
+    verdict: ['passed', 'failed'],
+    restoring: ['true', 'false'],
+  }),
+  slipway_judgements: counter('Candidates of promotions that were judged.', {
+    verdict: ['passed', 'failed', 'inconclusive', 'errored'],
+  }),
+  slipway_call_duration_seconds: histogram(
+    'Time that a call to a control plane or an agent took, until its answer was read.',
+    {
       service: SERVICES,
       method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
       route: ROUTES_MAX,
       status: STATUSES_MAX,
     },
-    buckets: CALL_SECONDS,
-  },
-  slipway_calls_in_flight: {
-    kind: 'gauge',
-    help: 'Calls that are under way.',
-    labels: { service: SERVICES },
-  },
-  slipway_polled_revisions: {
-    kind: 'gauge',
-    help: 'Revisions that this worker polls control planes for.',
-    labels: {},
-  },
-  slipway_worker_info: {
-    kind: 'gauge',
-    help: '1 for each worker that runs, with its version.',
-    labels: { version: 1 },
-  },
-  slipway_workers: {
-    kind: 'gauge',
-    help: 'Workers that poll the task queue, as Temporal sees them.',
-    labels: {},
-  },
-  slipway_targets: {
-    kind: 'gauge',
-    help: 'Targets that Temporal knows. Only the first 100 have the gauges below.',
-    labels: {},
-  },
-  slipway_unanswered_targets: {
-    kind: 'gauge',
-    help: 'Targets that did not answer when they were asked last. Their gauges keep their values.',
-    labels: {},
-  },
-  slipway_target_queue_length: {
-    kind: 'gauge',
-    help: 'Releases that wait for their turn.',
-    labels: { target: TARGETS_MAX },
-  },
-  slipway_target_on_hold: {
-    kind: 'gauge',
-    help: '1 while the target is on hold.',
-    labels: { target: TARGETS_MAX },
-  },
-  slipway_target_needs_person: {
-    kind: 'gauge',
-    help: '1 after an outcome that a person must resolve, until a release or a rollback ends well.',
-    labels: { target: TARGETS_MAX, outcome: ['rollback_failed', 'errored'] },
-  },
-  slipway_target_running_seconds: {
-    kind: 'gauge',
-    help: 'How long the release or rollback that runs has been running; 0: none runs.',
-    labels: { target: TARGETS_MAX },
-  },
-  slipway_target_waiting_seconds: {
-    kind: 'gauge',
-    help: 'How long the release that runs has been waiting for people or a freeze; 0: it does not wait.',
-    labels: { target: TARGETS_MAX, for: WAITS },
-  },
-  slipway_target_step_seconds: {
-    kind: 'gauge',
-    help: 'How long the step that runs has been running, but for waits, soaks and bakes; 0: none runs.',
-    labels: { target: TARGETS_MAX },
-  },
-  slipway_temporal_certificate_expiry_timestamp_seconds: {
-    kind: 'gauge',
-    help: "When the worker's client certificate for Temporal expires, in seconds since 1970.",
-    labels: {},
-  },
-  slipway_temporal_api_key_expiry_timestamp_seconds: {
-    kind: 'gauge',
-    help: "When the worker's API key for Temporal expires, if the key says so, in seconds since 1970.",
-    labels: {},
-  },
-} as const satisfies Record<string, Metric>;
+    CALL_SECONDS,
+  ),
+  slipway_calls_in_flight: gauge('Calls that are under way.', { service: SERVICES }),
+  slipway_polled_revisions: gauge('Revisions that this worker polls control planes for.', {}),
+  slipway_worker_info: gauge('1 for each worker that runs, with its version.', { version: 1 }),
+  slipway_workers: gauge('Workers that poll the task queue, as Temporal sees them.', {}),
+  slipway_targets: gauge('Targets that Temporal knows. Only the first 100 have the gauges below.', {}),
+  slipway_unanswered_targets: gauge(
+    'Targets that did not answer when they were asked last. Their gauges keep their values.',
+    {},
+  ),
+  slipway_target_queue_length: gauge('Releases that wait for their turn.', { target: TARGETS_MAX }),
+  slipway_target_on_hold: gauge('1 while the target is on hold.', { target: TARGETS_MAX }),
+  slipway_target_needs_person: gauge(
+    '1 after an outcome that a person must resolve, until a release or a rollback ends well.',
+    { target: TARGETS_MAX, outcome: ['rollback_failed', 'errored'] },
+  ),
+  slipway_target_running_seconds: gauge(
+    'How long the release or rollback that runs has been running; 0: none runs.',
+    { target: TARGETS_MAX },
+  ),
+  slipway_target_waiting_seconds: gauge(
+    'How long the release that runs has been waiting for people or a freeze; 0: it does not wait.',
+    { target: TARGETS_MAX, for: WAITS },
+  ),
+  slipway_target_step_seconds: gauge(
+    'How long the step that runs has been running, but for waits, soaks and bakes; 0: none runs.',
+    { target: TARGETS_MAX },
+  ),
+  slipway_temporal_certificate_expiry_timestamp_seconds: gauge(
+    "When the worker's client certificate for Temporal expires, in seconds since 1970.",
+    {},
+  ),
+  slipway_temporal_api_key_expiry_timestamp_seconds: gauge(
+    "When the worker's API key for Temporal expires, if the key says so, in seconds since 1970.",
+    {},
+  ),
+} as const;
+
+function counter<const L extends Labels>(help: string, labels: L) {
+  return { kind: 'counter', help, labels } as const;
+}
+
+function gauge<const L extends Labels>(help: string, labels: L) {
+  return { kind: 'gauge', help, labels } as const;
+}
+
+function histogram<const L extends Labels>(
+  help: string,
+  labels: L,
+  buckets: readonly number[] = WORK_SECONDS,
+) {
+  return { kind: 'histogram', help, labels, buckets } as const;
+}
+
+type Labels = Metric['labels'];
 
 export type MetricName = keyof typeof METRICS;
 
@@ -191,17 +153,12 @@ export type Measure = <Name extends MetricName>(
 ) => void;
 
 /** The label `status` of a call: its HTTP status, `aborted` if the caller gave it up, else the failure's code. */
-export function statusLabel({
-  status,
-  code = '',
-  aborted = false,
-}: {
+export function statusLabel(end: {
   readonly status?: number;
   readonly code?: string;
   readonly aborted?: boolean;
 }): string {
-  if (aborted) return 'aborted';
-  return status === undefined ? code : String(status);
+  return end.aborted === true ? 'aborted' : String(end.status ?? end.code ?? '');
 }
 
 const OTHER = 'other';
