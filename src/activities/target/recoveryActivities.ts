@@ -5,7 +5,7 @@ import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } fr
 
 import { type ArtifactStore, readTargetRecord, targetRecordName } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { takeReport } from '../../domain/guard/takeReport.ts';
+import { takeReport } from '../../domain/guard/targetGuard.ts';
 import { exactText } from '../../domain/scalars.ts';
 import type { ReleaseResult, RollbackRequest } from '../../domain/release/release.ts';
 import { endUnstarted } from '../../domain/target/targetQueue.ts';

@@ -1,3 +1,4 @@
+import type { RevisionSnapshot } from '../deployment/revision.ts';
 import type { GuardReport } from '../guard/guarding.ts';
 import type { GuardedInput } from '../guard/guardPolicy.ts';
 import type { PromotionResult } from '../promotion/promotion.ts';
@@ -129,10 +130,7 @@ export interface TargetFacts {
 }
 
 /** A revision that the control plane has. The histories alone do not show late ones. */
-export interface ObservedRevision {
-  readonly revisionId: string;
-  readonly tarballPath: string | null;
-}
+export type ObservedRevision = Pick<RevisionSnapshot, 'revisionId' | 'tarballPath'>;
 
 /** A request that changes a deployment, as its control plane received it. */
 export interface ObservedRequest {

@@ -1,8 +1,8 @@
 import { isSameRevision } from '../deployment/revision.ts';
 import { GUARD_LATE_MS, guardRequestId } from '../guard/guardPolicy.ts';
 import { EMPTY_TALLY, judgeRound } from '../guard/measurement.ts';
+import { isRestoredByName } from '../guard/targetGuard.ts';
 import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';
-import { isCounter } from '../target/lateRevisions.ts';
 import type { RollbackAnswer } from '../target/targetState.ts';
 import {
   changesOf,
@@ -37,10 +37,7 @@ export const guarded: Rule = ({ target }) => [
       ...notBegunAgain(guard, target),
       ...notByItsLimits(guard),
       ...notOneRollback(guard, target),
-    ].map((what) => ({
-      workflowId: guard.workflowId,
-      what,
-    })),
+    ].map((what) => ({ workflowId: guard.workflowId, what })),
   ),
 ];
 
@@ -82,23 +79,18 @@ function notBegunAgain(
   );
   const next = Math.min(...guards.map((other) => other.since).filter((other) => other > since));
   const kept = works.find((work) => {
-    const { servingRevisionId: serving, knownRevisions, endedAt } = work.result ?? {};
-    if (serving == null || endedAt === undefined || !unguarded.includes(work.workflowId)) return false;
-    const isMeanwhile = Date.parse(endedAt) >= preemptedAt && Date.parse(endedAt) < next;
-    const known = [...work.known, ...(knownRevisions ?? [])];
-    return isMeanwhile && isSameRevision(known, serving, revisionId) && !isRestoredByName(work);
+    if (work.result === null || !unguarded.includes(work.workflowId)) return false;
+    const { servingRevisionId: serving, knownRevisions, preemptedBy, steps } = work.result;
+    const endedAt = Date.parse(work.result.endedAt);
+    const known = [...work.known, ...knownRevisions];
+    if (endedAt < preemptedAt || endedAt >= next || serving === null) return false;
+    const asked = work.kind === 'rollback' ? (work.request as RollbackRequest) : preemptedBy;
+    return isSameRevision(known, serving, revisionId) && !isRestoredByName(asked, steps);
   });
   if (isDecided || kept === undefined) return [];
   return [
     `the target ended it for nothing: it still served after ${kept.workflowId}, and it did not begin again`,
   ];
-}
-
-/** Whether a person, a guard or a hook chose what serves: only what Slipway restores by itself is guarded again. */
-function isRestoredByName({ kind, request, result }: WorkFact): boolean {
-  const asked = kind === 'rollback' ? (request as RollbackRequest) : (result?.preemptedBy ?? null);
-  const isRestored = result?.steps.some(({ step }) => step === 'redeploy') === true;
-  return asked !== null && !isCounter(asked) && isRestored;
 }
 
 function notByItsLimits({ policy, report }: GuardFact): string[] {

@@ -1,3 +1,4 @@
+import type { DeploymentSnapshot } from '../deployment/revision.ts';
 import {
   type ActivityFact,
   firstChange,
@@ -103,14 +104,8 @@ export function activeIn(activity: ActivityFact): string | null | undefined {
   return deploymentIn(activity)?.activeRevisionId;
 }
 
-interface Deployment {
-  readonly latestRevisionId?: string | null;
-  readonly activeRevisionId?: string | null;
-  readonly latestTarballPath?: string | null;
-}
-
-function deploymentIn({ result }: ActivityFact): Deployment | undefined {
-  return (result?.['deployment'] as Deployment | null | undefined) ?? undefined;
+function deploymentIn({ result }: ActivityFact): Partial<DeploymentSnapshot> | undefined {
+  return (result?.['deployment'] as DeploymentSnapshot | null | undefined) ?? undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { shortArtifact, shortCommit } from '../artifact/artifact.ts';
-import type { KnownRevision } from '../release/release.ts';
+import type { KnownRevision, ReleaseResult } from '../release/release.ts';
 import { isVerified } from '../restore/restoreDecision.ts';
 import type { Instant } from '../scalars.ts';
 
@@ -26,12 +26,7 @@ export interface DescribedRevision extends RevisionWords {
 export interface SeenRevisions {
   readonly known: readonly KnownRevision[];
   /** Oldest first. */
-  readonly history: readonly {
-    readonly releaseId: string;
-    readonly revisionId: string | null;
-    readonly commit: string | null;
-    readonly artifact: string | null;
-  }[];
+  readonly history: readonly Pick<ReleaseResult, 'releaseId' | 'revisionId' | 'commit' | 'artifact'>[];
 }
 
 /** The revision that a person means, or why it is unclear. `askFor`: only the control plane may know it. */

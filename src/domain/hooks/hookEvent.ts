@@ -1,5 +1,5 @@
 import { artifactIdentity } from '../artifact/artifact.ts';
-import { isSameRevision } from '../deployment/revision.ts';
+import { withCopies } from '../deployment/revision.ts';
 import { type RevisionWords, wordsOf } from '../deployment/revisionName.ts';
 import { frozenAt } from '../freeze/freeze.ts';
 import type { PromotionRequest } from '../promotion/promotion.ts';
@@ -172,13 +172,10 @@ function servingFacts(state: TargetState): ServingFacts | null {
   const { activeRevisionId: active, known, history } = state;
   if (active === null) return null;
   const words = wordsOf(state, active);
-  const copies = known
-    .map(({ revisionId }) => revisionId)
-    .filter((other) => other !== active && isSameRevision(known, other, active));
   const row = history.findLast(({ releaseId, kind }) => kind === 'release' && releaseId === words.release);
   return {
     ...words,
-    copies: [active, ...copies],
+    copies: withCopies(known, active),
     releaseBegan: row?.startedAt ?? null,
     releasedAt: row?.endedAt ?? null,
   };

@@ -70,9 +70,7 @@ export interface PreviewRelease {
 }
 
 /** How the newest release of a preview ended. */
-export interface PreviewEnding {
-  readonly releaseId: string;
-  readonly commit: string | null;
+export interface PreviewEnding extends Pick<PreviewRelease, 'releaseId' | 'commit'> {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly verdicts: readonly (Pick<CheckVerdict, 'check' | 'passed' | 'reasons'> & {

@@ -327,18 +327,17 @@ export function startingProgress(of: Pick<Progress, 'releaseId' | 'kind' | 'star
   };
 }
 
-/** The limits for steps and verdicts in a release's result, as JSON. Temporal's limit for all is 2 MB. */
-const STEPS: Bound = { items: Infinity, bytes: 500_000 };
-const VERDICTS: Bound = { items: Infinity, bytes: 500_000 };
+/** The limit for the steps of a release's result, and for its verdicts, as JSON. Temporal's limit for all is 2 MB. */
+const PART: Bound = { items: Infinity, bytes: 500_000 };
 
 /** Limits the steps of a release: if there are too many, the oldest passed checks are dropped. */
 export function boundedSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
-  return fitting([...steps], STEPS, ({ step, status }) => CHECKING.has(step) && ENDED_WELL.has(status));
+  return fitting([...steps], PART, ({ step, status }) => CHECKING.has(step) && ENDED_WELL.has(status));
 }
 
 /** Limits the verdicts of a release: if there are too many, the oldest passed ones are dropped. */
 export function boundedVerdicts(verdicts: readonly CheckVerdict[]): readonly CheckVerdict[] {
-  return fitting(verdicts, VERDICTS, ({ passed }) => passed);
+  return fitting(verdicts, PART, ({ passed }) => passed);
 }
 
 const CHECKING: ReadonlySet<string> = new Set(['baseline', 'check']);

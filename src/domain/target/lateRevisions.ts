@@ -26,7 +26,9 @@ export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs
     landedLate: false,
   }));
   const lost = losesTrack(result);
-  const uploads = lost ? [] : accountFor(state.lateUploads, result);
+  // A copy carries its original's upload, but is not late.
+  const withCopies = (one: LateUpload) => ({ ...one, known: [...one.known, ...copyRevisionIds] });
+  const uploads = lost ? [] : state.lateUploads.map(withCopies);
   const lateness = (late: readonly LateRevision[], lateUploads: readonly LateUpload[]): Lateness => ({
     late: newest([...watched, ...late], LATE),
     lateUploads: newest([...uploads, ...lateUploads], LATE_UPLOADS),
@@ -52,14 +54,6 @@ export function foundLate({ late }: TargetState, { kind, steps, servingRevisionI
 /** Whether it is unknown which revisions were made on purpose. Then a late one may be better than what serves. */
 export function losesTrack({ outcome, servingRevisionId }: ReleaseResult): boolean {
   return outcome === 'rollback_failed' || (outcome === 'errored' && servingRevisionId === null);
-}
-
-/** Adds new copies to the known revisions of late uploads. A copy carries its original's upload, but is not late. */
-function accountFor(
-  uploads: readonly LateUpload[],
-  { copyRevisionIds = [] }: ReleaseResult,
-): readonly LateUpload[] {
-  return uploads.map((upload) => ({ ...upload, known: [...upload.known, ...copyRevisionIds] }));
 }
 
 /** Queues a rollback because a late revision became active. It sets no hold. */

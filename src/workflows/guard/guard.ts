@@ -13,8 +13,7 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities } from '../../activities/activities.ts';
-import { guardsAgain } from '../../domain/guard/guardAgain.ts';
-import { takeReport } from '../../domain/guard/takeReport.ts';
+import { guardsAgain, takeReport } from '../../domain/guard/targetGuard.ts';
 import {
   GUARD_LATE_MS,
   guardActor,

@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest';
 
-import { guardsAgain } from '../../../src/domain/guard/guardAgain.ts';
 import type { Guarding } from '../../../src/domain/guard/guarding.ts';
 import { guardRequestId } from '../../../src/domain/guard/guardPolicy.ts';
+import { guardsAgain, takeReport } from '../../../src/domain/guard/targetGuard.ts';
 import type { RollbackRequest } from '../../../src/domain/release/release.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 
 const AT = '2026-11-25T10:00:00.000Z';
+const WATCHING = { workflowId: 'guard:t/release-3', releaseId: 'release-3', revisionId: 'r3', until: AT };
 const GUARDING: Guarding = {
-  ...{ workflowId: 'guard:t/release-3', releaseId: 'release-3', revisionId: 'r3', until: AT },
+  ...WATCHING,
   ended: { verdict: 'preempted', at: AT, note: '' },
   changedBy: 'release-4',
 };
@@ -62,4 +63,26 @@ it('a guard that goes on, was canceled by a person, has passed, or whose rollbac
   expect(again(end('worse'), { seenRequestIds })).toBe(false);
   // Its rollback is still to come.
   expect(again({ ...end('worse'), changedBy: undefined })).toBe(false);
+});
+
+const WORSE = { releaseId: 'release-3', at: AT, verdict: 'worse', note: 'errors', since: 7 } as const;
+const STATE: TargetState = {
+  ...EMPTY_TARGET,
+  guard: WATCHING,
+  guarded: { since: 7 } as TargetState['guarded'],
+};
+
+it('a report ends the guard, and is recorded once, however often it comes', () => {
+  const ended = takeReport(STATE, 't', WORSE, AT);
+  expect(ended.guard?.ended).toMatchObject({ verdict: 'worse', note: 'errors' });
+  expect(ended.said).toMatchObject([{ message: 'guard', by: { who: 'guard' } }]);
+  expect(takeReport(ended, 't', WORSE, AT)).toBe(ended);
+});
+
+it('a person cancels a guard that asks for its rollback, unless the target has accepted that', () => {
+  const asking = takeReport(STATE, 't', WORSE, AT);
+  const canceled = { ...WORSE, verdict: 'canceled' } as const;
+  expect(takeReport(asking, 't', canceled, AT).guard?.ended?.verdict).toBe('canceled');
+  const accepted = { ...asking, seenRequestIds: [guardRequestId('t', 'release-3')] };
+  expect(takeReport(accepted, 't', canceled, AT)).toBe(accepted);
 });
