@@ -116,7 +116,8 @@ function tookForBaseline(
 }
 
 function hasServed(revisionId: string, result: ReleaseResult, later: readonly WorkFact[]): boolean {
-  return [result, ...resultsOf(later)].some(({ servingRevisionId }) => servingRevisionId === revisionId);
+  const results = [result, ...later.map((work) => work.result)];
+  return results.some((ended) => ended?.servingRevisionId === revisionId);
 }
 
 function watchesOf(
@@ -128,8 +129,4 @@ function watchesOf(
   return named(activities, activity)
     .filter(({ input }) => input[field] === value)
     .sort((one, other) => one.scheduledAt - other.scheduledAt);
-}
-
-function resultsOf(works: readonly WorkFact[]): readonly ReleaseResult[] {
-  return works.flatMap(({ result }) => result ?? []);
 }

@@ -99,14 +99,11 @@ function pastProblem({ guards, tally, isAsking, now }: HookSituation): string | 
 }
 
 function ageProblem(situation: HookSituation, { serving, running }: HookFacts): string | undefined {
-  const {
-    guards: { youngerThanMs },
-    event: { began },
-    now,
-  } = situation;
+  const { guards, event, now } = situation;
+  const { youngerThanMs } = guards;
   if (youngerThanMs === undefined) return undefined;
   if (running !== null && isMeant(situation, running)) {
-    return beganBefore(began, running.startedAt)
+    return beganBefore(event.began, running.startedAt)
       ? `the event began before ${running.releaseId}, which runs`
       : undefined;
   }
@@ -117,7 +114,7 @@ function ageProblem(situation: HookSituation, { serving, running }: HookFacts): 
   const ageMs = now - Date.parse(releasedAt);
   if (ageMs > youngerThanMs)
     return `${release} was released ${formatDuration(ageMs)} ago: longer than ${formatDuration(youngerThanMs)}`;
-  return beganBefore(began, releaseBegan) ? `the event began before ${release}` : undefined;
+  return beganBefore(event.began, releaseBegan) ? `the event began before ${release}` : undefined;
 }
 
 /** Whether an event may be about the running release. A rollback would leave what served before, if that still serves. */

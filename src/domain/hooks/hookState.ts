@@ -2,8 +2,7 @@ import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import { acted, counted, type HookSubject, type HookTally } from './decide.ts';
-import type { HookAction, HookEvent, HookMatch, HookOrder } from './hookEvent.ts';
-import { tallyKey } from './hookEvent.ts';
+import { type HookAction, type HookEvent, type HookMatch, type HookOrder, tallyKey } from './hookEvent.ts';
 
 /** The decision of one rule about an event on one target. */
 export interface HookDecision {
@@ -143,11 +142,8 @@ export function ask(state: HookState, asked: HookAsk, note: string): HookState {
   if (state.asks.length >= ASKS_MAX)
     return settle(state, asked.work, 'failed', 'too many events wait for approval');
   const until = new Date(asked.untilMs).toISOString();
-  return decided({ ...state, asks: [...state.asks, asked] }, asked.work, {
-    state: 'needs_approval',
-    note,
-    until,
-  });
+  const asking = { ...state, asks: [...state.asks, asked] };
+  return decided(asking, asked.work, { state: 'needs_approval', note, until });
 }
 
 /**

@@ -1,6 +1,5 @@
 import { type Bound, jsonBytes, newest } from '../bounds.ts';
-import type { HookDelivery, HookEvent, HookOrder } from './hookEvent.ts';
-import { tallyKey } from './hookEvent.ts';
+import { type HookDelivery, type HookEvent, type HookOrder, tallyKey } from './hookEvent.ts';
 import type { HookDecision, HookEvents, HookRow, HookState, HookWork } from './hookState.ts';
 
 const MATCHED: Bound = { items: 100, bytes: 200_000 };
@@ -31,7 +30,8 @@ export function takeDelivery(
 ): { readonly state: HookState; readonly answers: readonly HookAnswer[] } {
   const past = new Map(state.past.map(readPast));
   const rows = new Map(state.rows.map((row) => [row.id, row]));
-  const room = new Room(state);
+  const { queue, orders: known } = state;
+  let room: Room = { queue, orders: known, bytes: jsonBytes(queue), orderBytes: jsonBytes(known) };
   const answers = events.map(({ matches, ...delivered }): HookAnswer => {
     const event = { ...delivered, id: idOf(rows.values(), past, delivered) };
     const { id, moved, title, status } = event;
@@ -47,11 +47,12 @@ export function takeDelivery(
       if (order === undefined) return [];
       return [{ work: { event, rule, target: order.target, guards, at: now }, order }];
     });
-    const taken = room.take(works);
+    const taken = queueAll(room, works);
     if (taken === undefined) return { id, disposition: 'full', decisions: [] };
+    room = taken.room;
     const decisions = works.map(({ work: { rule, target }, order }, index): HookDecision => {
       const of = { rule, target, targetId: order.workflowId, do: order.do };
-      return taken[index] === true
+      return taken.queued[index] === true
         ? { ...of, state: 'waiting', note: 'it is decided soon' }
         : { ...of, state: 'failed', note: 'the event asks for too much at once' };
     });
@@ -122,66 +123,46 @@ interface Ordered {
   readonly order: HookOrder;
 }
 
-/** The queue of a hook, and the orders that its work needs. */
-class Room {
-  readonly queue: HookWork[];
-  orders: HookState['orders'];
-  #bytes: number;
-  #orderBytes: number;
+/** The queue of a hook, the orders that its work needs, and the size of both as JSON. */
+interface Room extends Pick<HookState, 'queue' | 'orders'> {
+  readonly bytes: number;
+  readonly orderBytes: number;
+}
 
-  constructor({ queue, orders }: HookState) {
-    this.queue = [...queue];
-    this.orders = orders;
-    this.#bytes = jsonBytes(queue);
-    this.#orderBytes = jsonBytes(orders);
-  }
+/**
+ * Queues the work of one event.
+ * @returns the room left, and which work was queued; `undefined`: some has no room, and nothing was queued. If nothing
+ *   else waits, the event would never have more room, so what fits is queued.
+ */
+function queueAll(
+  before: Room,
+  works: readonly Ordered[],
+): { readonly room: Room; readonly queued: readonly boolean[] } | undefined {
+  let room = before;
+  const queued = works.map((ordered) => {
+    const after = queueOne(room, ordered);
+    room = after ?? room;
+    return after !== undefined;
+  });
+  return before.queue.length > 0 && queued.includes(false) ? undefined : { room, queued };
+}
 
-  /**
-   * Queues the work of one event.
-   * @returns which work has room; `undefined`: some has none, and nothing was queued. If nothing else waits, the event
-   *   would never have more room, so what fits is queued.
-   */
-  take(works: readonly Ordered[]): readonly boolean[] | undefined {
-    const before = { length: this.queue.length, orders: this.orders };
-    const [bytes, orderBytes] = [this.#bytes, this.#orderBytes];
-    const taken = works.map((ordered) => this.#takeOne(ordered));
-    if (before.length === 0 || taken.every((isTaken) => isTaken)) return taken;
-    this.queue.length = before.length;
-    this.orders = before.orders;
-    [this.#bytes, this.#orderBytes] = [bytes, orderBytes];
-    return undefined;
-  }
-
-  #takeOne({ work, order }: Ordered): boolean {
-    const key = tallyKey(work.rule, work);
-    const known = this.orders[key];
-    const bytes = this.#bytes + jsonBytes(work) + 1;
-    const orderBytes = this.#orderBytes + jsonBytes(order) - (known === undefined ? 0 : jsonBytes(known));
-    if (this.queue.length >= QUEUE.items || bytes > QUEUE.bytes || orderBytes > ORDERS_MAX_BYTES)
-      return false;
-    this.queue.push(work);
-    this.orders = { ...this.orders, [key]: order };
-    [this.#bytes, this.#orderBytes] = [bytes, orderBytes];
-    return true;
-  }
+function queueOne({ queue, orders, ...used }: Room, { work, order }: Ordered): Room | undefined {
+  const key = tallyKey(work.rule, work);
+  const known = orders[key];
+  const bytes = used.bytes + jsonBytes(work) + 1;
+  const orderBytes = used.orderBytes + jsonBytes(order) - (known === undefined ? 0 : jsonBytes(known));
+  if (queue.length >= QUEUE.items || bytes > QUEUE.bytes || orderBytes > ORDERS_MAX_BYTES) return undefined;
+  return { queue: [...queue, work], orders: { ...orders, [key]: order }, bytes, orderBytes };
 }
 
 /** The listed events: those without a final decision, and the newest others. Unmatched events have a list of their own. */
 function keptRows(rows: readonly HookRow[]): ReadonlySet<HookRow> {
   const isLive = ({ decisions }: HookRow): boolean =>
     decisions.some(({ state }) => state === 'waiting' || state === 'needs_approval');
-  const ended = rows.filter((row) => !isLive(row));
-  return new Set([
-    ...rows.filter(isLive),
-    ...newest(
-      ended.filter(({ decisions }) => decisions.length > 0),
-      MATCHED,
-    ),
-    ...newest(
-      ended.filter(({ decisions }) => decisions.length === 0),
-      UNMATCHED,
-    ),
-  ]);
+  const matched = rows.filter((row) => row.decisions.length > 0 && !isLive(row));
+  const unmatched = rows.filter(({ decisions }) => decisions.length === 0);
+  return new Set([...rows.filter(isLive), ...newest(matched, MATCHED), ...newest(unmatched, UNMATCHED)]);
 }
 
 /** An event that is no longer listed, with what became of it. */

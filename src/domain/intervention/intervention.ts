@@ -70,13 +70,10 @@ export function addIntervention(
   record: InterventionRecord,
 ): readonly InterventionRecord[] {
   const all = [...said, record];
-  const newestOf = (taken: boolean) =>
-    newest(
-      all.filter((other) => other.taken === taken),
-      KEPT,
-    );
-  const kept = new Set([...newestOf(true), ...newestOf(false)]);
-  return all.filter((other) => kept.has(other));
+  const taken = all.filter((one) => one.taken);
+  const ignored = all.filter((one) => !one.taken);
+  const kept = new Set([...newest(taken, KEPT), ...newest(ignored, KEPT)]);
+  return all.filter((one) => kept.has(one));
 }
 
 export interface InterventionAnswer {

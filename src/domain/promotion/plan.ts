@@ -89,29 +89,29 @@ function decideTurn(
   const { artifact, verifiedAt } = choice.candidate;
   const decisions: PlannedDecision[] = [{ at, what: `begins with ${shortArtifact(artifact)}` }];
   let now = at;
+  const decide = (what: string): unknown => decisions.push({ at: now, what });
   const soaked = Date.parse(verifiedAt) + request.soakMs;
   if (soaked > now) {
     now = soaked;
-    decisions.push({ at: now, what: `has soaked for ${formatDuration(request.soakMs)}` });
+    decide(`has soaked for ${formatDuration(request.soakMs)}`);
   }
-  if (judge !== null) decisions.push({ at: now, what: judgeWords(judge, toName) });
+  if (judge !== null) decide(judgeWords(judge, toName));
   const { approval } = request;
   if (approval !== undefined) {
     const { required, withinMs, otherwise = 'reject' } = approval;
     const late = otherwise === 'approve' ? 'goes on' : 'ends aborted';
-    const what = `waits for ${required} to approve, at most ${formatDuration(withinMs)}; then it ${late}`;
-    decisions.push({ at: now, what });
+    decide(`waits for ${required} to approve, at most ${formatDuration(withinMs)}; then it ${late}`);
   }
   const frozen = frozenAt(request.freezes, now);
   if (frozen?.then === 'refuse') {
-    decisions.push({ at: now, what: `ends aborted: frozen by "${frozen.name}"` });
+    decide(`ends aborted: frozen by "${frozen.name}"`);
     return { decisions, endsAt: now };
   }
   if (frozen !== null) {
-    decisions.push({ at: now, what: `waits: frozen by "${frozen.name}"` });
+    decide(`waits: frozen by "${frozen.name}"`);
     now = frozen.until;
   }
-  decisions.push({ at: now, what: `released on ${toName}` });
+  decide(`released on ${toName}`);
   const target: TargetSeen = {
     ...to,
     known: true,
@@ -127,7 +127,7 @@ function decideTurn(
   const released = { at: now, name: toName, target };
   if (request.bakeMs > 0) {
     now += request.bakeMs;
-    decisions.push({ at: now, what: `has baked for ${formatDuration(request.bakeMs)}` });
+    decide(`has baked for ${formatDuration(request.bakeMs)}`);
   }
   return { decisions, endsAt: now, released };
 }

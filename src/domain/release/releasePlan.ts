@@ -1,8 +1,6 @@
-import { pick } from '@slipway/contract/pick';
-
 import type { Check } from '../check/check.ts';
 import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/patchedFields.ts';
-import type { WholeNumber } from '../scalars.ts';
+import { isRecord, type WholeNumber } from '../scalars.ts';
 import type { StepName, StepOverrides, StepPolicy } from '../step.ts';
 import { coverChecks, patiently, stepPolicy } from '../stepTable.ts';
 import type { NamedSecretReference } from '../target/targetSpec.ts';
@@ -162,15 +160,12 @@ function namedIn(sent: object, there: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(sent).map(([name, value]): [string, unknown] => {
       const found = has.get(name);
-      const group = isGroup(name) && typeof value === 'object' && value !== null;
-      return [name, group ? namedIn(value as object, found ?? {}) : found];
+      return [name, GROUPS.has(name) && isRecord(value) ? namedIn(value, found ?? {}) : found];
     }),
   );
 }
 
-function isGroup(name: string): boolean {
-  return name === 'source_config' || name === 'source_revision_config';
-}
+const GROUPS: ReadonlySet<string> = new Set(['source_config', 'source_revision_config']);
 
 /** The list is replaced as a whole: a secret that is not listed is removed. */
 function changedSecrets(
@@ -190,13 +185,8 @@ function changedSecrets(
 
 function planned(step: StepName, overrides: StepOverrides): PlannedStep {
   // Only the policy, because a row of the table has further fields.
-  const policy = pick(
-    stepPolicy(step, overrides),
-    'startToCloseMs',
-    'scheduleToCloseMs',
-    'heartbeatMs',
-    'retry',
-  );
+  const { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry } = stepPolicy(step, overrides);
+  const policy = { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry };
   return { step, subject: null, times: 1, policy };
 }
 

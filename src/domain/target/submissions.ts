@@ -1,8 +1,14 @@
 import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { ReleaseRequest } from '../release/release.ts';
-import { rejectWithdrawn, submitRelease, withdrawnBy, withdrawReleases } from './targetQueue.ts';
-import type { ReleaseAnswer, Running, Submission, TargetState } from './targetState.ts';
+import {
+  type Answered,
+  rejectWithdrawn,
+  submitRelease,
+  withdrawnBy,
+  withdrawReleases,
+} from './targetQueue.ts';
+import type { Running, Submission, TargetState } from './targetState.ts';
 
 const SUBMISSIONS: Bound = { items: 100, bytes: 50_000 };
 
@@ -13,7 +19,7 @@ export function takeSubmission(
   id: string,
   request: ReleaseRequest,
   now: string,
-): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+): Answered {
   const before = find(state, id);
   if (before?.answer !== undefined) return { state, answer: before.answer };
   const by = before?.withdrawnBy;

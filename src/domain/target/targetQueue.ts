@@ -22,6 +22,12 @@ export const QUEUE_MAX = 50;
 /** The limit for all waiting releases together, as JSON. One request of the maximum size fits. */
 const QUEUE_MAX_BYTES = 300_000;
 
+/** The state after a submission, and the target's answer to it. */
+export interface Answered {
+  readonly state: TargetState;
+  readonly answer: ReleaseAnswer;
+}
+
 /**
  * Handles a release request: joins a waiting, running or serving release with the same key, else queues a new one.
  * Under `queue: latest`, that supersedes the waiting ones.
@@ -31,18 +37,16 @@ export function submitRelease(
   running: Running | null,
   request: ReleaseRequest,
   now: string,
-): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+): Answered {
+  const same = (releaseId: string, disposition: 'joined' | 'already_released', how: string): Answered => {
+    return { state, answer: { releaseId, disposition, reason: `the same release ${how}` } };
+  };
   const waiting = state.queue.find((queued) => queued.request.requestKey === request.requestKey);
-  if (waiting !== undefined) {
-    return joined(state, waiting.releaseId, 'joined', 'the same release is waiting');
-  }
-  if (running?.requestKey === request.requestKey && !isBeingStopped(state, running)) {
-    return joined(state, running.releaseId, 'joined', 'the same release is running');
-  }
+  if (waiting !== undefined) return same(waiting.releaseId, 'joined', 'is waiting');
+  if (running?.requestKey === request.requestKey && !isBeingStopped(state, running))
+    return same(running.releaseId, 'joined', 'is running');
   const serving = running === null && state.queue.length === 0 ? servingRelease(state, request) : undefined;
-  if (serving !== undefined) {
-    return joined(state, serving.releaseId, 'already_released', 'the same release is what serves');
-  }
+  if (serving !== undefined) return same(serving.releaseId, 'already_released', 'is what serves');
 
   const { releaseId, numbered } = number(state, 'release');
   const queued: QueuedRelease = { releaseId, request, queuedAt: now };
@@ -128,7 +132,7 @@ export function rejectWithdrawn(
   request: ReleaseRequest,
   by: Actor,
   now: string,
-): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+): Answered {
   const { releaseId, numbered } = number(state, 'release');
   const reason = `withdrawn before it arrived, by ${whoAndWhy(by)}`;
   const row = neverStarted({ releaseId, request, queuedAt: now }, 'aborted', reason, now);
@@ -170,15 +174,6 @@ export function withdrawnBy(state: TargetState, releaseId: string): Actor | unde
   const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
   const maker = all.find(({ answer }) => answer?.disposition === 'queued');
   return all.every((submission) => submission.withdrawnBy !== undefined) ? maker?.withdrawnBy : undefined;
-}
-
-function joined(
-  state: TargetState,
-  releaseId: string,
-  disposition: ReleaseAnswer['disposition'],
-  reason: string,
-): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
-  return { state, answer: { releaseId, disposition, reason } };
 }
 
 function servingRelease(state: TargetState, request: ReleaseRequest): HistoryRow | undefined {

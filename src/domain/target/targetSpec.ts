@@ -118,16 +118,10 @@ export function normalizeServiceUrl(url: string): string {
  * or one of `agentOrigins`. This is needed because the control plane's answer may name any address.
  */
 export function mayHaveKey(
-  {
-    controlPlane,
-    agentUrl,
-    agentOrigins = [],
-  }: Pick<TargetSpec, 'controlPlane' | 'agentUrl' | 'agentOrigins'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'agentUrl' | 'agentOrigins'>,
   url: string,
 ): boolean {
-  const origin = originOf(url);
-  const given = [controlPlane, ...(agentUrl === undefined ? [] : [agentUrl])];
-  return (
-    given.some((other) => originOf(other) === origin) || agentOrigins.some((other) => isWithin(url, other))
-  );
+  const { controlPlane, agentUrl = controlPlane, agentOrigins = [] } = target;
+  const own = [controlPlane, agentUrl].map(originOf);
+  return own.includes(originOf(url)) || agentOrigins.some((other) => isWithin(url, other));
 }
