@@ -84,10 +84,8 @@ function changedAgain({ works, resets }: TargetFacts): Breach[] {
       before.every(({ scheduledAt }) => scheduledAt !== change.scheduledAt),
     );
     if (before.length === 0 || again.length === 0) return [];
-    return {
-      workflowId: reset.workflowId,
-      what: 'it changed the deployment again after a reset in Temporal',
-    };
+    const what = 'it changed the deployment again after a reset in Temporal';
+    return { workflowId: reset.workflowId, what };
   });
 }
 

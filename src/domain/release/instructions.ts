@@ -1,16 +1,13 @@
 import type { ErrorCode } from '../errors.ts';
 import { isQuarantined } from '../restore/restoreDecision.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
-import type { Baseline, KnownRevision } from './release.ts';
+import type { Baseline, KnownRevision, ReleaseResult } from './release.ts';
 
 /** A situation that Slipway could not fix by itself. */
-export interface Predicament {
+export interface Predicament extends Pick<ReleaseResult, 'deploymentId' | 'baseline' | 'reason'> {
   readonly target: TargetSpec;
-  readonly deploymentId: string | null;
-  readonly baseline: Baseline | null;
   /** Oldest first. */
   readonly known: readonly KnownRevision[];
-  readonly reason: string;
   /** Why the last attempt failed; `null` if not known. */
   readonly code: ErrorCode | null;
   /** The revisions that could not be restored, in the order of the attempts. */

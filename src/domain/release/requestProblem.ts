@@ -29,6 +29,7 @@ import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } f
 import { isRecord } from '../scalars.ts';
 import { isOrigin } from '../target/origin.ts';
 import {
+  type NamedSecretReference,
   type SecretReference,
   serviceUrlProblem,
   TARGET_NAME,
@@ -87,6 +88,7 @@ const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid
 const DIGEST = textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits');
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
 export const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
+const NAMED_REFERENCE = object<NamedSecretReference>(() => ({ name: TEXT, from: FROM }));
 
 export const TARGET = object<TargetSpec>(() => ({
   // The name of a folder of records.
@@ -110,12 +112,7 @@ export const TARGET = object<TargetSpec>(() => ({
     internal_source: true,
   }),
   sourceConfig: record,
-  secrets: optional(
-    list(
-      object<NonNullable<TargetSpec['secrets']>[number]>(() => ({ name: TEXT, from: FROM })),
-      1_000,
-    ),
-  ),
+  secrets: optional(list(NAMED_REFERENCE, 1_000)),
 }));
 
 const ARTIFACT = variants<Artifact>(() => ({
@@ -126,13 +123,12 @@ const ARTIFACT = variants<Artifact>(() => ({
 
 const ANY_NUMBER = number(-Number.MAX_VALUE, Number.MAX_VALUE);
 
+const EXPECTED_CALL = object<ExpectedCall>(() => ({ name: TEXT, args: optional(record) }));
+
 const EXPECTED_TOOLS = object<ExpectedTools>(() => ({
   mode: optional(oneOf(TOOL_MODES)),
   argsMode: optional(oneOf(ARGS_MODES)),
-  calls: list(
-    object<ExpectedCall>(() => ({ name: TEXT, args: optional(record) })),
-    100,
-  ),
+  calls: list(EXPECTED_CALL, 100),
 }));
 
 const EXPECTATION: Rule = object<Expectation>(() => ({
@@ -160,16 +156,12 @@ const EXPECTATION: Rule = object<Expectation>(() => ({
   reference: optional(choice<Expectation['reference']>({ equals: true, contains: true })),
 }));
 
-const TURNS = consistent(
-  list(
-    object<Turn>(() => ({ input: optional(record), resume: anything, expect: EXPECTATION })),
-    TURNS_MAX,
-  ),
-  (turns: readonly Turn[]) => {
-    const problem = turnProblem(turns);
-    return problem && { ...problem, field: `${problem.turn}.${problem.field}` };
-  },
-);
+const TURN = object<Turn>(() => ({ input: optional(record), resume: anything, expect: EXPECTATION }));
+
+const TURNS = consistent(list(TURN, TURNS_MAX), (turns: readonly Turn[]) => {
+  const problem = turnProblem(turns);
+  return problem && { ...problem, field: `${problem.turn}.${problem.field}` };
+});
 
 const EVALUATOR = object<Evaluator>(() => ({
   name: TEXT,

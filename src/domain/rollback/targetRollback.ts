@@ -47,7 +47,7 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
   const { state } = situation;
   if (state.seenRequestIds.includes(asked.requestId)) {
     const serves = servesAfter(situation, asked);
-    return { state, answer: answerOf(state, asked, 'joined', 'this request was accepted before', serves) };
+    return answered(state, asked, 'joined', 'this request was accepted before', serves);
   }
   if (state.spec === null) return ignored(situation, asked, 'this target has never taken a release');
   if (asked.guard !== undefined) {
@@ -61,22 +61,15 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
   // A revision that a promotion chose is not a person's choice.
   if (asked.from === undefined) return goTo(situation, asked);
   if (isQuarantined(state.known, to)) return leave(situation, unnamed);
-  return isReplaced(situation, asked.from) ? doneAlready(state, asked) : goTo(situation, asked);
+  if (!isReplaced(situation, asked.from)) return goTo(situation, asked);
+  // What replaced a promotion's revision stays, and needs no hold.
+  return answered(state, asked, 'done', leftAlready(asked.from), state.activeRevisionId);
 }
 
 /** Whether another revision serves. While work runs, only the control plane knows. */
 function isReplaced({ state, running, active }: RollbackSituation, revisionId: string): boolean {
   const serves = active === undefined && running === null ? state.activeRevisionId : active;
   return typeof serves === 'string' && !isSameRevision(state.known, serves, revisionId);
-}
-
-/** Answers a promotion whose revision was replaced: what replaced it stays, and needs no hold. */
-function doneAlready(state: TargetState, asked: RollbackRequest): RollbackTaken {
-  const reason = leftAlready(asked.from ?? '');
-  return {
-    state: seen(state, asked),
-    answer: answerOf(state, asked, 'done', reason, state.activeRevisionId),
-  };
 }
 
 function leftAlready(revisionId: string): string {
@@ -119,13 +112,8 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   const left = { ...situation, state: { ...state, known } };
   const servesAnother = typeof active === 'string' && !isSameRevision(known, active, from);
   if (servesAnother && !isBeingRestored(situation, from)) {
-    const reason = leftAlready(from);
-    const held = hold(left, asked);
-    return {
-      state: held,
-      answer: answerOf(held, asked, 'done', reason, active),
-      ...neverRestore(running, { ...asked, from }),
-    };
+    const done = answered(hold(left, asked), asked, 'done', leftAlready(from), active);
+    return { ...done, ...neverRestore(running, { ...asked, from }) };
   }
   const to = previousVerified(known, from);
   return goTo(left, { ...asked, from, to });
@@ -152,11 +140,7 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   if (underWay !== undefined) return join(situation, asked, underWay);
   if (running?.restores !== undefined) {
     const reason = `${running.releaseId} is restoring an earlier revision already`;
-    const following = { ...asked, requestId: running.releaseId };
-    return {
-      state: seen(state, asked),
-      answer: answerOf(state, following, 'joined', reason, running.restores),
-    };
+    return answered(state, asked, 'joined', reason, running.restores, running.releaseId);
   }
   const row = state.history.findLast(({ restored }) => restored === true);
   const serving = row?.servingRevisionId ?? null;
@@ -165,7 +149,7 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   if (active !== undefined && (active === null || !isSameRevision(state.known, active, serving)))
     return undefined;
   const reason = `done already, ${row.releaseId} has just restored an earlier revision; to leave that one, too, name another, or ask again in a minute`;
-  return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
+  return answered(state, asked, 'done', reason, serving);
 }
 
 /**
@@ -183,16 +167,13 @@ function goTo(situation: RollbackSituation, request: RollbackRequest): RollbackT
 
 function join(situation: RollbackSituation, asked: RollbackRequest, other: RollbackRequest): RollbackTaken {
   const { running } = situation;
-  const following = { ...asked, requestId: other.requestId };
+  const { requestId } = other;
   const serves = servesAfter(situation, other);
   // One by a guard or a hook may have set no hold, or a person may have ended it since.
   const holds = asked.hold !== false && (other.hold === false || situation.state.hold === null);
-  const state = holds ? hold(situation, following) : situation.state;
-  return {
-    state: seen(state, asked),
-    answer: answerOf(state, following, 'joined', 'the same rollback is running', serves),
-    ...neverRestore(running, asked),
-  };
+  const state = holds ? hold(situation, { ...asked, requestId }) : situation.state;
+  const joined = answered(state, asked, 'joined', 'the same rollback is running', serves, requestId);
+  return { ...joined, ...neverRestore(running, asked) };
 }
 
 /** The signal to a release that goes on, or already restores: the revision that it must never restore. */
@@ -207,11 +188,10 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
     return ignored(situation, request, 'too many rollbacks are waiting');
   const taken: TargetState = { ...hold(situation, request), rollbacks: [...state.rollbacks, request] };
   const serves = request.to ?? null;
-  if (running?.kind !== 'release')
-    return { state: taken, answer: answerOf(taken, request, 'queued', 'starting', serves) };
+  if (running?.kind !== 'release') return answered(taken, request, 'queued', 'starting', serves);
   const isKnown = serves === null || state.known.some(({ revisionId }) => revisionId === serves);
   const reason = `${running.releaseId} is being stopped${isKnown ? '' : ', or only its soak ends, if the revision is its own'}`;
-  return { state: taken, answer: answerOf(taken, request, 'preempting', reason, serves), preempt: request };
+  return { ...answered(taken, request, 'preempting', reason, serves), preempt: request };
 }
 
 /** Rejects waiting releases and, by default, sets the hold, so that none deploys again what a person leaves. */
@@ -227,20 +207,26 @@ function ignored(
   request: RollbackRequest,
   reason: string,
 ): RollbackTaken {
-  return { state, answer: answerOf(state, request, 'ignored', reason, active) };
+  return { ...answered(state, request, 'ignored', reason, active), state };
 }
 
-function answerOf(
+/**
+ * The answer to a request, which then counts as seen.
+ * @param requestId - the request to follow.
+ */
+function answered(
   state: TargetState,
-  { requestId }: RollbackRequest,
+  asked: RollbackRequest,
   disposition: RollbackAnswer['disposition'],
   why: string,
   revisionId: string | null,
-): RollbackAnswer {
+  requestId = asked.requestId,
+): RollbackTaken {
   const serves = revisionId === null ? null : wordsOf(state, revisionId);
   const verb = disposition === 'done' || disposition === 'ignored' ? 'serves' : 'will serve';
   const reason = serves === null ? why : `${why}; ${revisionText(serves)} ${verb}`;
-  return { requestId, disposition, reason, serves, onHold: state.hold !== null };
+  const answer = { requestId, disposition, reason, serves, onHold: state.hold !== null };
+  return { state: seen(state, asked), answer };
 }
 
 /** What a repeated request leads to, or has led to. */

@@ -68,18 +68,10 @@ export function counterLateRevision(state: TargetState, late: LateRevision, requ
  */
 export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
   const { revisionId: from } = late;
-  const to = isToServe(state, late);
-  return {
-    requestId,
-    to: isQuarantined(state.known, to) ? undefined : to,
-    from,
-    hold: false,
-    requestedBy: {
-      who: 'slipway',
-      from: 'watch',
-      reason: `revision ${from} became active after it was abandoned`,
-    },
-  };
+  const meant = isToServe(state, late);
+  const to = isQuarantined(state.known, meant) ? undefined : meant;
+  const reason = `revision ${from} became active after it was abandoned`;
+  return { requestId, to, from, hold: false, requestedBy: { who: 'slipway', from: 'watch', reason } };
 }
 
 /** Whether the target itself requested a rollback, which then sets no hold. */
