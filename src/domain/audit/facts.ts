@@ -179,6 +179,11 @@ export function perWork(
     );
 }
 
+/** The rollback that a release or a rollback carries out; `null`: none. */
+export function rollbackOf({ kind, request, result }: WorkFact): RollbackRequest | null {
+  return kind === 'rollback' ? (request as RollbackRequest) : (result?.preemptedBy ?? null);
+}
+
 /** How far the clocks of Temporal, of a worker and of the control plane may differ, in milliseconds. */
 export const CLOCKS_DIFFER_MS = 1_000;
 

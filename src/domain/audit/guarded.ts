@@ -9,6 +9,7 @@ import {
   CLOCKS_DIFFER_MS,
   type GuardFact,
   named,
+  rollbackOf,
   type Rule,
   type TargetFacts,
   type WorkFact,
@@ -80,12 +81,11 @@ function notBegunAgain(
   const next = Math.min(...guards.map((other) => other.since).filter((other) => other > since));
   const kept = works.find((work) => {
     if (work.result === null || !unguarded.includes(work.workflowId)) return false;
-    const { servingRevisionId: serving, knownRevisions, preemptedBy, steps } = work.result;
+    const { servingRevisionId: serving, knownRevisions, steps } = work.result;
     const endedAt = Date.parse(work.result.endedAt);
     const known = [...work.known, ...knownRevisions];
     if (endedAt < preemptedAt || endedAt >= next || serving === null) return false;
-    const asked = work.kind === 'rollback' ? (work.request as RollbackRequest) : preemptedBy;
-    return isSameRevision(known, serving, revisionId) && !isRestoredByName(asked, steps);
+    return isSameRevision(known, serving, revisionId) && !isRestoredByName(rollbackOf(work), steps);
   });
   if (isDecided || kept === undefined) return [];
   return [

@@ -1,7 +1,13 @@
 import { canonicalJson } from '@slipway/contract/json';
 
-import { isSameRevision, revisionPhase, type RevisionSnapshot, withCopies } from '../deployment/revision.ts';
-import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import {
+  isSameRevision,
+  namedRevision,
+  revisionPhase,
+  type RevisionSnapshot,
+  withCopies,
+} from '../deployment/revision.ts';
+import type { KnownRevision, ReleaseRequest } from '../release/release.ts';
 import { isQuarantined, restoreCandidates } from '../restore/restoreDecision.ts';
 import {
   type ActivityFact,
@@ -13,6 +19,7 @@ import {
   named,
   perWork,
   revisionOf,
+  rollbackOf,
   type Rule,
   type TargetFacts,
   type WorkFact,
@@ -53,11 +60,10 @@ function notRestored(work: WorkFact, target: TargetFacts): string[] {
 }
 
 function restoredQuarantined(work: WorkFact, target: TargetFacts): string[] {
-  const { kind, activities, request, result } = work;
-  const asked = kind === 'rollback' ? (request as RollbackRequest).to : result?.preemptedBy?.to;
+  const asked = rollbackOf(work)?.to;
   const isFreed = meanwhile('unquarantine', work, target);
   const known = work.known.filter((revision) => !isFreed(revision));
-  return redeployed(activities)
+  return redeployed(work.activities)
     .filter((revisionId) => revisionId !== asked && isQuarantined(known, revisionId))
     .slice(0, 1)
     .map((revisionId) => `revision ${revisionId} was restored, although it is restored only by name`);
@@ -263,9 +269,8 @@ function isServing({ name, outcome, endedAt }: ActivityFact, at: number): boolea
 }
 
 /** Whether a person requested a revision by its name. */
-function isNamed({ kind, request, known, result }: WorkFact, revisionId: string): boolean {
-  const rollback = kind === 'rollback' ? (request as RollbackRequest) : result?.preemptedBy;
-  const all = [...known, ...(result?.knownRevisions ?? [])];
-  if (rollback?.to === undefined || rollback.from !== undefined) return false;
-  return isSameRevision(all, rollback.to, revisionId);
+function isNamed(work: WorkFact, revisionId: string): boolean {
+  const named = namedRevision(rollbackOf(work) ?? {});
+  const all = [...work.known, ...(work.result?.knownRevisions ?? [])];
+  return named !== undefined && isSameRevision(all, named, revisionId);
 }

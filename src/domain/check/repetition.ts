@@ -14,11 +14,10 @@ export interface Repetitions {
   readonly planned: WholeNumber;
 }
 
+type Asked = Pick<Check, 'repeat' | 'pass'>;
+
 /** How often a check is asked at most, and how often it must pass. */
-export function repetitionsOf({ repeat = 1, pass = repeat }: Pick<Check, 'repeat' | 'pass'>): {
-  readonly planned: WholeNumber;
-  readonly needed: WholeNumber;
-} {
+export function repetitionsOf({ repeat = 1, pass = repeat }: Asked): Pick<Repetitions, 'planned' | 'needed'> {
   return { planned: repeat, needed: pass };
 }
 
@@ -49,7 +48,7 @@ export function answeredText({
 }
 
 /** Why repetitions decide nothing; `undefined` if they do. */
-export function repetitionProblem({ repeat, pass }: Pick<Check, 'repeat' | 'pass'>): string | undefined {
+export function repetitionProblem({ repeat, pass }: Asked): string | undefined {
   if (pass === undefined) return undefined;
   if (repeat === undefined) return 'has no effect without repeat: set repeat, too';
   return pass > repeat ? `${repeat} runs cannot pass ${pass} times: lower pass, or raise repeat` : undefined;

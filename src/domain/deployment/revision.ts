@@ -82,6 +82,12 @@ export function copyMadeElsewhere(
     .map((original) => ({ ...original, revisionId, copyOf: original.revisionId }));
 }
 
+/** The age of revisions among the known ones, by their originals: the oldest has 0, and an unknown one -1. */
+export function agesIn(known: readonly KnownRevision[]): (revisionId: string) => number {
+  const originals = known.map(({ revisionId }) => originalOf(known, revisionId));
+  return (revisionId) => originals.indexOf(originalOf(known, revisionId));
+}
+
 /** Whether two revisions are the same to a person: a revision, its original and copies (design, `copyOf`). */
 export function isSameRevision(known: readonly KnownRevision[], one: string, other: string): boolean {
   return originalOf(known, one) === originalOf(known, other);
@@ -138,8 +144,7 @@ export function leftByHand(
   serving: string | null,
   now: string,
 ): readonly KnownRevision[] {
-  const originals = known.map(({ revisionId }) => originalOf(known, revisionId));
-  const age = (revisionId: string): number => originals.indexOf(originalOf(known, revisionId));
+  const age = agesIn(known);
   if (serving === null || age(serving) === -1 || age(serving) >= age(expected)) return [];
   // One that a person made while a release ran may have been noted before what it replaced.
   const { replaced } = known.find(({ revisionId }) => revisionId === serving) ?? {};

@@ -1,7 +1,7 @@
 import type { Actor } from '../actor.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
-import type { ApprovalPolicy, InterventionRecord } from '../intervention/intervention.ts';
+import type { InterventionRecord } from '../intervention/intervention.ts';
 import type { DeclaredJudgeSettings, JudgeInputs, OnInconclusive } from '../judge/settings.ts';
 import type { Outcome } from '../release/outcome.ts';
 import type { CheckVerdict, JudgementRecord, ReleaseRequest, StepRecord } from '../release/release.ts';
@@ -19,7 +19,7 @@ export interface PromotionJudge {
 }
 
 /** A request to release on one target the artifact that is verified on another. */
-export interface PromotionRequest {
+export interface PromotionRequest extends Pick<ReleaseRequest, 'approval' | 'trace' | 'requestedBy'> {
   /** The promotion's name in `slipway.yaml`. */
   readonly name: string;
   readonly from: TargetSpec;
@@ -47,8 +47,6 @@ export interface PromotionRequest {
   readonly checkEveryMs: number;
   /** How to judge the candidate after its soak. Default: no judge. */
   readonly judge?: PromotionJudge;
-  /** Who must approve before anything is changed. Default: no approval is needed. */
-  readonly approval?: ApprovalPolicy;
   /** When `to` accepts no release: its own freezes and those of the promotion. */
   readonly freezes: readonly FreezeWindow[];
   /** Promote even during a freeze. The request's reason says why. */
@@ -57,9 +55,6 @@ export interface PromotionRequest {
   readonly differences: readonly string[];
   /** The URL of the artifact store for artifacts and records. */
   readonly store: string;
-  /** The span that asked: a W3C `traceparent`. Absent: not traced. */
-  readonly trace?: string;
-  readonly requestedBy: Actor;
   /** The proof of who asked. Absent: a schedule did, or their name is claimed. */
   readonly asked?: {
     readonly requestId: string;

@@ -1,3 +1,4 @@
+import { namedRevision } from '../deployment/revision.ts';
 import { isCounter } from '../target/lateRevisions.ts';
 import type { ReleaseResult } from './release.ts';
 
@@ -37,10 +38,10 @@ export function restoredRevisions({
     if (kind === 'rollback') return `${requestedBy.who} asked for a rollback`;
     if (preemptedBy !== null) {
       if (isCounter(preemptedBy)) return 'it was to serve when the late revision became active';
-      const { to, from, requestedBy: by } = preemptedBy;
-      return to === revisionId && from === undefined
-        ? `${by.who} named it`
-        : `${by.who} asked for a rollback: the newest verified revision of an earlier release`;
+      const { who } = preemptedBy.requestedBy;
+      return namedRevision(preemptedBy) === revisionId
+        ? `${who} named it`
+        : `${who} asked for a rollback: the newest verified revision of an earlier release`;
     }
     if (revisionId === baseline?.revisionId) {
       return baseline.verified

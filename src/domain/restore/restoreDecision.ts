@@ -2,7 +2,7 @@ import { canonicalJson } from '@slipway/contract/json';
 import { pick } from '@slipway/contract/pick';
 
 import type { Check } from '../check/check.ts';
-import { originalOf } from '../deployment/revision.ts';
+import { agesIn } from '../deployment/revision.ts';
 import type { Baseline, KnownRevision } from '../release/release.ts';
 
 /** What the checks found wrong on a revision. */
@@ -145,8 +145,7 @@ export function previousVerified(
   known: readonly KnownRevision[],
   leaving: string | null,
 ): string | undefined {
-  const ages = known.map((revision) => originalOf(known, revision.revisionId));
-  const ageOf = (revisionId: string): number => ages.indexOf(originalOf(known, revisionId));
+  const ageOf = agesIn(known);
   const { replaced = '' } = known.find(({ revisionId }) => revisionId === leaving) ?? {};
   const end = ageOf(replaced) === -1 ? ageOf(leaving ?? '') : ageOf(replaced) + 1;
   const earlier = known.filter(

@@ -54,11 +54,8 @@ export function unquarantineArtifact(state: TargetState, artifact: string): Targ
 
 /** Whether {@link unquarantineArtifact} would change anything. */
 export function isHeldAgainst(state: TargetState, artifact: string): boolean {
-  return [
-    ...state.quarantined,
-    ...state.failedChecks,
-    ...state.known.filter(({ quarantined }) => quarantined === true),
-  ].some((other) => other.artifact === artifact);
+  const left = state.known.filter(({ quarantined }) => quarantined === true);
+  return [...state.quarantined, ...state.failedChecks, ...left].some((other) => other.artifact === artifact);
 }
 
 /** The quarantine of an artifact; `undefined` if it is not quarantined. */
@@ -81,30 +78,23 @@ export function findArtifact(
       ? { problem: `revision ${named} was not shipped from here: its artifact is not known` }
       : { artifact: revision.artifact };
   }
-  const known = new Set([
-    ...state.known.flatMap(({ artifact }) => (artifact === undefined ? [] : [artifact])),
-    ...state.quarantined.map(({ artifact }) => artifact),
-    ...state.failedChecks.map(({ artifact }) => artifact),
-  ]);
+  const all = [...state.known, ...state.quarantined, ...state.failedChecks];
+  const known = new Set(all.flatMap(({ artifact }) => artifact ?? []));
   if (known.has(named) || WHOLE_IDENTITY.test(named)) return { artifact: named };
   const digits = named.replace(/^sha256:/, '');
   const found = DIGEST_START.test(digits)
     ? [...known].filter((artifact) => artifact.startsWith(`sha256:${digits}`))
     : [];
-  const [only] = found;
-  if (only === undefined) {
-    const meant = findRevision({ known: state.known, history: [] }, named);
-    if ('problem' in meant) {
-      // The history shows an image or a git ref without its kind.
-      const shown = [`image:${named}`, `git:${named}`].find((identity) => known.has(identity));
-      if (shown !== undefined || PINNED_IMAGE.test(named)) return { artifact: shown ?? `image:${named}` };
-      return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
-    }
-    if ('revisionId' in meant) return findArtifact(state, meant.revisionId);
-    return { problem: `the target knows no artifact and no revision "${named}"` };
-  }
-  if (found.length === 1) return { artifact: only };
-  return { problem: `"${named}" is the beginning of ${found.length} artifacts` };
+  const [only, another] = found;
+  if (another !== undefined) return { problem: `"${named}" is the beginning of ${found.length} artifacts` };
+  if (only !== undefined) return { artifact: only };
+  const meant = findRevision({ known: state.known, history: [] }, named);
+  if ('revisionId' in meant) return findArtifact(state, meant.revisionId);
+  if ('askFor' in meant) return { problem: `the target knows no artifact and no revision "${named}"` };
+  // The history shows an image or a git ref without its kind.
+  const shown = [`image:${named}`, `git:${named}`].find((identity) => known.has(identity));
+  if (shown !== undefined || PINNED_IMAGE.test(named)) return { artifact: shown ?? `image:${named}` };
+  return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
 }
 
 const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
