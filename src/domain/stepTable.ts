@@ -1,10 +1,9 @@
 import { type Check, runsOfOne } from './check/check.ts';
 import { longestScoreMs } from './check/evaluator.ts';
+import { DAY_MS as DAY, MINUTE_MS as MINUTE } from './duration.ts';
 import { overrideStep, STEP_NAMES, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
 
 const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const DAY = 24 * 60 * MINUTE;
 
 /** The longest time for one call, in milliseconds. No immediate answer of the two services takes longer. */
 export const LONGEST_CALL_MS = 15 * SECOND;

@@ -1,12 +1,10 @@
 import type { Artifact } from '../artifact/artifact.ts';
+import type { ReleaseRequest } from '../release/release.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 
 /** The parts of a release that are sent to the deployment, except secrets. */
-interface Shipped {
+interface Shipped extends Pick<ReleaseRequest, 'artifact' | 'graphConfigPath'> {
   readonly target: Pick<TargetSpec, 'sourceConfig'>;
-  readonly artifact: Artifact;
-  /** `graph.json` within the source; `null` for images. */
-  readonly graphConfigPath: string | null;
   /** The upload path of a tarball; `null` before the upload. */
   readonly objectPath: string | null;
 }

@@ -77,7 +77,6 @@ export interface HookMatch {
 /** Events that arrived together. */
 export interface HookDelivery {
   readonly events: readonly (HookEvent & { readonly matches: readonly HookMatch[] })[];
-  /** The orders of the matches. */
   readonly orders: readonly HookOrder[];
 }
 

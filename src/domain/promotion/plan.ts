@@ -10,7 +10,6 @@ export interface Planned {
   readonly request: Pick<PromotionRequest, 'name' | 'soakMs' | 'bakeMs' | 'freezes' | 'approval'>;
   /** What to do after an inconclusive judgement; `null` if there is no judge. */
   readonly judge: OnInconclusive | null;
-  /** The names of the targets. */
   readonly from: string;
   readonly to: string;
   readonly downstream: readonly string[];

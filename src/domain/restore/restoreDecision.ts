@@ -96,10 +96,7 @@ export function stayText(stays: StayReason, id: string, why: string): string {
   }
 }
 
-export interface RestoreCandidate {
-  readonly revisionId: string;
-  readonly verified: boolean;
-}
+export type RestoreCandidate = Pick<KnownRevision, 'revisionId' | 'verified'>;
 
 /**
  * The revisions to restore, best first: the requested one; the verified baseline; the verified ones, newest first;
