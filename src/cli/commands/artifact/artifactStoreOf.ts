@@ -1,4 +1,4 @@
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
@@ -7,14 +7,13 @@ import { setting } from '../../../config/environment.ts';
 import { makeHome } from '../../../config/home.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 
 /**
  * The artifact store of releases. First choice: the file's `artifact.store` (a URL, or a folder relative to the file).
- * Second: `SLIPWAY_ARTIFACT_STORE` (a URL, or an absolute path). Else `artifacts` in Slipway's home. Each release
+ * Second: `SLIPWAY_ARTIFACT_STORE` (relative to the working folder). Else `artifacts` in Slipway's home. Each release
  * tells the worker which store to use.
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL with an unsupported scheme, and for a relative path in the variable.
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL with an unsupported scheme.
  */
 export function artifactStoreOf({ config, folder }: Project, context: Machine): ArtifactStore {
   const { store } = config.artifact;
@@ -22,17 +21,9 @@ export function artifactStoreOf({ config, folder }: Project, context: Machine): 
   return openArtifactStore(storeScheme(store) === undefined ? resolve(folder, store) : store);
 }
 
-const VARIABLE = 'SLIPWAY_ARTIFACT_STORE';
-
 /** The artifact store if no file names one: `SLIPWAY_ARTIFACT_STORE`, else `artifacts` in Slipway's home. */
 export function ownArtifactStore({ home, environment }: Machine): ArtifactStore {
-  const store = setting(environment, VARIABLE) ?? join(home, 'artifacts');
-  if (storeScheme(store) !== undefined || isAbsolute(store)) return openArtifactStore(store);
-  const why = 'and commands run in several folders';
-  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${VARIABLE} is a relative path, ${why}: ${store}`, {
-    place: VARIABLE,
-    hint: `write the whole path, such as ${VARIABLE}=${resolve(store)}`,
-  });
+  return openArtifactStore(setting(environment, 'SLIPWAY_ARTIFACT_STORE') ?? join(home, 'artifacts'));
 }
 
 /** Creates the home if the store is in it. Another store needs no home, which may then be read-only. @throws as {@link makeHome}. */
