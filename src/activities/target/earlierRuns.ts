@@ -14,15 +14,25 @@ export interface TargetRun {
 /** More runs than a person ends by hand in a row. */
 const RUNS_MAX = 50;
 
-/** The runs of a target except one, newest first. */
-export async function earlierRuns(client: Client, workflowId: string, but: string): Promise<TargetRun[]> {
-  const runs: TargetRun[] = [];
+/**
+ * The runs of a target before the current one, newest first, as Temporal lists them.
+ * @returns isBehind: the list does not show the current run yet. It shows a workflow's runs in the order in which they
+ * began, so the one before may be missing, too.
+ */
+export async function earlierRuns(
+  client: Client,
+  workflowId: string,
+  current: string,
+): Promise<{ readonly runs: readonly TargetRun[]; readonly isBehind: boolean }> {
+  const all: TargetRun[] = [];
   const query = `WorkflowId = ${JSON.stringify(workflowId)}`;
   for await (const { runId, startTime } of client.workflow.list({ query, pageSize: RUNS_MAX })) {
-    if (runId !== but) runs.push({ runId, startedAt: startTime });
-    if (runs.length === RUNS_MAX) break;
+    all.push({ runId, startedAt: startTime });
+    if (all.length === RUNS_MAX) break;
   }
-  return runs.sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime());
+  const runs = all.filter(({ runId }) => runId !== current);
+  runs.sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime());
+  return { runs, isBehind: runs.length === all.length };
 }
 
 /** A release or a rollback of a target, as Temporal lists it. */

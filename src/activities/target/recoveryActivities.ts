@@ -57,12 +57,20 @@ export function recoveryActivities(
   openStore: (url: string) => RecordStore,
   pollUntil: PollUntil,
 ): Untracked<Pick<Activities, 'recallTarget' | 'keepTarget' | 'awaitWork'>> {
+  /** Whether the store has no state of a target. A new target does not wait for Temporal's list. */
+  const isNew = async (store: string | null, workflowId: string): Promise<boolean> =>
+    store !== null && (await readKept(openStore(store), workflowId)) === undefined;
   return {
     recallTarget: async ({ recordStore, afresh }) => {
       const { workflowId, runId } = callingWorkflow();
       const recall = async (client: Client): Promise<Left> => {
         if (afresh) return leftInTemporal(client, workflowId, EMPTY_TARGET);
-        const runs = await earlierRuns(client, workflowId, runId);
+        const runs = await pollUntil<readonly TargetRun[]>('SLIPWAY_TARGET_UNREADABLE', async () => {
+          const { runs: found, isBehind } = await earlierRuns(client, workflowId, runId);
+          if (isBehind && (found.length > 0 || !(await isNew(recordStore, workflowId))))
+            return { insteadOf: 'Temporal’s list of workflows is behind' };
+          return { found };
+        });
         const asked = await askRuns(client, workflowId, runs);
         if ('left' in asked) return asked.left;
         const store = recordStore ?? (await storeOf(client, workflowId, runs));

@@ -21,27 +21,46 @@ function unanswered(code: status): ServiceError {
   return new ServiceError('the query failed', { cause });
 }
 
+const RUN_0 = { runId: 'run-0', startTime: new Date(0) };
+const RUN_1 = { runId: 'run-1', startTime: new Date(1) };
+/** The run that recovers. */
+const RUN_2 = { runId: 'run-2', startTime: new Date(2) };
+
 let waited: number[];
-let answer: Error;
+/** The answer of each earlier run. Absent: its state, in which the revision that serves is named after the run. */
+let answer: Error | undefined;
+/** The successive answers of Temporal's list of the target's runs. The last one repeats. */
+let lists: { readonly runId: string; readonly startTime: Date }[][];
 beforeEach(() => {
   waited = [];
   answer = unanswered(status.FAILED_PRECONDITION);
   // It has one earlier run, which once worked but no longer answers, and no release.
-  const run = { runId: 'run-1', startTime: new Date(0) };
+  lists = [[RUN_2, RUN_1]];
   temporal.client = {
     withDeadline: (deadline: number, call: () => unknown) => {
       waited.push(deadline - Date.now());
       return call();
     },
     workflow: {
-      list: ({ query }: { readonly query: string }) => (query.includes('STARTS_WITH') ? [] : [run]),
-      getHandle: () => ({
-        query: () => Promise.reject(answer),
+      list: ({ query }: { readonly query: string }) =>
+        query.includes('STARTS_WITH') ? [] : lists.length > 1 ? lists.shift() : lists[0],
+      getHandle: (_: string, runId: string) => ({
+        query: () =>
+          answer === undefined
+            ? Promise.resolve({ state: { ...EMPTY_TARGET, activeRevisionId: runId }, running: null })
+            : Promise.reject(answer),
         fetchHistory: () => Promise.resolve({ events: [{ workflowTaskCompletedEventAttributes: {} }] }),
       }),
     },
   };
 });
+
+const pollUntil: PollUntil = async (_, look) => {
+  for (;;) {
+    const seen = await look();
+    if ('found' in seen) return seen.found;
+  }
+};
 
 /** An attempt to read the earlier state, with an in-memory record store. */
 function attempted(attempt: number): (record: unknown) => Promise<TargetState | null> {
@@ -51,15 +70,12 @@ function attempted(attempt: number): (record: unknown) => Promise<TargetState | 
       putRecord: (name: string, kept: unknown) => Promise.resolve(void (records[name] = kept)),
       getRecord: (name: string) => Promise.resolve(records[name]),
     };
-    const activities = recoveryActivities(
-      () => store,
-      () => Promise.reject(new Error('nothing is polled')),
-    );
+    const activities = recoveryActivities(() => store, pollUntil);
     const startToCloseTimeoutMs = ATTEMPT_MS;
     const info = {
       attempt,
       startToCloseTimeoutMs,
-      workflowExecution: { workflowId: TARGET, runId: 'run-2' },
+      workflowExecution: { workflowId: TARGET, runId: RUN_2.runId },
     };
     const environment = new MockActivityEnvironment(info);
     await environment.run(() => activities.keepTarget({ store: 's', state: record as never }));
@@ -101,6 +117,18 @@ it('a state of the record store is marked as such, with its time and reason', as
   );
   expect(Object.keys(state ?? {}).sort()).toEqual(Object.keys(EMPTY_TARGET).sort());
 });
+
+it.each([
+  ['shows no run yet', []],
+  ['shows only an older run', [RUN_0]],
+])(
+  'a list of runs that %s is read again, until it shows the run that ended a moment ago',
+  async (_, late) => {
+    lists = [late, [RUN_2, RUN_1, RUN_0]];
+    answer = undefined;
+    expect(await attempted(1)(KEPT)).toMatchObject({ activeRevisionId: RUN_1.runId });
+  },
+);
 
 it('a release that was deleted is not awaited', async () => {
   const describe = () => Promise.reject(new WorkflowNotFoundError('not found', 'release-1', undefined));
