@@ -21,3 +21,8 @@ export function invalidVariable(name: string, value: string, expected: string): 
 export function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
+
+/** What was thrown, as an error: an agent's code may throw anything. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

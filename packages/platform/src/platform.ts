@@ -30,8 +30,9 @@ import { type IsolationOptions, openRuntime } from './isolation.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { createAgentStorage } from './store/agentStorage.ts';
+import { type Database, openDatabase } from './store/database.ts';
 import { isDatabaseReachable } from './store/databaseOutage.ts';
-import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
+import { DatabaseOwner } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
@@ -115,7 +116,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const owner =
       options.databaseUrl === undefined
         ? undefined
-        : await ownDatabase(options.databaseUrl, (error) =>
+        : await DatabaseOwner.claim(options.databaseUrl, (error) =>
             log.error({ err: error }, 'the connection that holds the database broke; it is made again'),
           );
     cleanups.push(async () => owner?.release());

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 
-import { type Database, openDatabase } from '../src/store/databaseOwner.ts';
+import { type Database, openDatabase } from '../src/store/database.ts';
 import { useFolder } from '../../../test/support/temporaryFolder.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 

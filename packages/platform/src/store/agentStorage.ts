@@ -6,7 +6,7 @@ import { AGENT_MIGRATIONS, AGENT_LEDGER } from '../agentServer/store/migrations.
 import { PlatformError } from '../errors.ts';
 import { TRACING_LEDGER } from '../tracing/tracingStore.ts';
 import { agentPassword, agentRole } from './agentRole.ts';
-import type { Database } from './databaseOwner.ts';
+import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 
 /** The agents' access to the database, per deployment. */

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 
+import { toError } from '../errors.ts';
+
 /** The engine's compiled code: a `WebAssembly.Module`, for which Node has no types. */
 type Engine = object;
 declare const WebAssembly: { compile(code: Uint8Array): Promise<Engine> };
@@ -35,7 +37,7 @@ export async function startPgliteThread(place: PglitePlace): Promise<PgliteThrea
   let failure: Error | undefined;
   let closing = false;
   const ended = new Promise<Error | undefined>((resolve) => {
-    worker.once('error', (error) => (failure = error instanceof Error ? error : new Error(String(error))));
+    worker.once('error', (error) => (failure = toError(error)));
     worker.once('exit', (code) => {
       if (!closing) failure ??= new Error(`The thread of the database exited with ${code}.`);
       resolve(failure);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 
-import type { Database } from '../../src/store/databaseOwner.ts';
+import type { Database } from '../../src/store/database.ts';
 import { openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
 import { type AgentUnderTest, apiOf, startAgentUnderTest, until } from './agentUnderTest.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
-import { type Database, openDatabase } from '../../src/store/databaseOwner.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
 import { loadMasterKey, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';

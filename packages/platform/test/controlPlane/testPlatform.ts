@@ -20,7 +20,7 @@ import { createLogger } from '../../src/http/logger.ts';
 import { problemHandler, unservedHandler } from '../../src/http/problem.ts';
 import { createContainers } from '../../src/runtime/docker/containers.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
-import type { Database } from '../../src/store/databaseOwner.ts';
+import type { Database } from '../../src/store/database.ts';
 import { loadMasterKey } from '../../src/store/keyFiles.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';

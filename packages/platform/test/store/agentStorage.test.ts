@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { AssistantStore } from '../../src/agentServer/store/assistantStore.ts';
 import { type AgentStorage, createAgentStorage } from '../../src/store/agentStorage.ts';
-import type { Database } from '../../src/store/databaseOwner.ts';
+import type { Database } from '../../src/store/database.ts';
 import { openTracing } from '../../src/tracing/tracingStore.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { openTestDatabase } from '../testDatabase.ts';

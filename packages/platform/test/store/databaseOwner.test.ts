@@ -2,17 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
-import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { startPlatform } from '../../src/platform.ts';
-import { type Database, openDatabase, ownDatabase } from '../../src/store/databaseOwner.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { temporaryFolder, useFolder } from '../../../../test/support/temporaryFolder.ts';
+import { DatabaseOwner } from '../../src/store/databaseOwner.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 
 let url: string;
@@ -53,15 +50,15 @@ async function takeFromItsOwner(): Promise<pg.Client> {
 }
 
 it('a database has one platform at a time', async () => {
-  const owner = await ownDatabase(url, fail);
-  await expect(ownDatabase(url, fail)).rejects.toMatchObject(IN_USE);
+  const owner = await DatabaseOwner.claim(url, fail);
+  await expect(DatabaseOwner.claim(url, fail)).rejects.toMatchObject(IN_USE);
   await owner.release();
-  await (await ownDatabase(url, fail)).release();
+  await (await DatabaseOwner.claim(url, fail)).release();
 });
 
 it('a platform whose connection breaks reports it, and takes its database again', async () => {
   const troubles: string[] = [];
-  const owner = await ownDatabase(url, (error) => void troubles.push(error.message));
+  const owner = await DatabaseOwner.claim(url, (error) => void troubles.push(error.message));
   const [holder] = (await client.query<{ pid: number }>(HOLDERS)).rows;
   await client.query('select pg_terminate_backend($1)', [holder?.pid]);
   await vi.waitFor(
@@ -73,12 +70,12 @@ it('a platform whose connection breaks reports it, and takes its database again'
     { timeout: 10_000 },
   );
   expect(troubles.length).toBeGreaterThan(0);
-  await expect(ownDatabase(url, fail)).rejects.toMatchObject(IN_USE);
+  await expect(DatabaseOwner.claim(url, fail)).rejects.toMatchObject(IN_USE);
   await owner.release();
 });
 
 it('a platform whose database another one took during a broken connection reports it, and stays out', async () => {
-  const owner = await ownDatabase(url, () => undefined);
+  const owner = await DatabaseOwner.claim(url, () => undefined);
   const other = await takeFromItsOwner();
   await expect(owner.lost).resolves.toMatchObject(IN_USE);
   await other.end();
@@ -86,7 +83,7 @@ it('a platform whose database another one took during a broken connection report
 });
 
 it('a platform changes nothing, not even tables, in a database that another one uses', async () => {
-  const owner = await ownDatabase(url, fail);
+  const owner = await DatabaseOwner.claim(url, fail);
   const home = await temporaryFolder();
   const log = createLogger({ level: 'silent' });
   await expect(startPlatform({ home, databaseUrl: url, port: 0, log })).rejects.toMatchObject(IN_USE);
@@ -115,93 +112,7 @@ it('the command exits 1 with the reason if another platform has taken its databa
 });
 
 it('a server that does not answer is an error with a code', async () => {
-  await expect(ownDatabase('postgres://127.0.0.1:1/none', fail)).rejects.toMatchObject({
+  await expect(DatabaseOwner.claim('postgres://127.0.0.1:1/none', fail)).rejects.toMatchObject({
     code: 'SLIPWAY_DATABASE_UNREACHABLE',
-  });
-});
-
-const home = useFolder();
-let databaseUrl: string | undefined;
-let database: Database;
-
-beforeAll(async () => {
-  databaseUrl = await emptyDatabaseUrl();
-  if (databaseUrl === undefined) await prepareHome(home);
-  database = await open();
-});
-
-const open = (): Promise<Database> => openDatabase({ home, databaseUrl });
-
-afterAll(async () => {
-  await database.close();
-});
-
-const ledger = async (name: string): Promise<string[]> => {
-  const { rows } = await sql<{
-    name: string;
-  }>`select name from ${sql.table(name)} order by applied_at`.execute(database.kysely);
-  return rows.map((row) => row.name);
-};
-
-describe('the database', () => {
-  it('is reachable through its connection string, and keeps external writes when it is opened again', async () => {
-    const client = new pg.Client({ connectionString: database.connectionString });
-    await client.connect();
-    await client.query('create table kept (n int)');
-    await client.query('insert into kept values (1)');
-    await client.end();
-    await database.close();
-    database = await open();
-    const { rows } = await sql`select n from kept`.execute(database.kysely);
-    expect(rows).toEqual([{ n: 1 }]);
-  });
-
-  it('that does not answer is an error with a code, without the password', async () => {
-    const databaseUrl = 'postgres://user:hunter2@127.0.0.1:1/none';
-    const error: unknown = await openDatabase({ home, databaseUrl }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({
-      code: 'SLIPWAY_DATABASE_UNREACHABLE',
-      place: 'postgres://127.0.0.1:1/none',
-    });
-  });
-});
-
-describe('migrations', () => {
-  it('run once each, in order, also if several processes start at the same time', async () => {
-    const migrations = [
-      { name: 'one', sql: ['create table steps (n int)', 'insert into steps values (1)'] },
-      { name: 'two', sql: ['insert into steps values (2)'] },
-    ];
-    const run = (count: number) =>
-      migrate(database.kysely, { ledger: 'test_ledger', migrations: migrations.slice(0, count) });
-    await Promise.all([run(1), run(1), run(1)]);
-    await Promise.all([run(2), run(2)]);
-    const { rows } = await sql`select n from steps order by n`.execute(database.kysely);
-    expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
-    expect(await ledger('test_ledger')).toEqual(['one', 'two']);
-  });
-
-  it('of a newer version keep this version out of the database', async () => {
-    const other = await temporaryFolder();
-    const url = await emptyDatabaseUrl();
-    const place = { home: other, databaseUrl: url };
-    if (url === undefined) await prepareHome(other);
-    const newer = await openDatabase(place);
-    await sql`insert into slipway_migrations values ('999 of a newer version', now())`.execute(newer.kysely);
-    await newer.close();
-    await expect(openDatabase(place)).rejects.toMatchObject({
-      code: 'SLIPWAY_DATABASE_NEWER',
-      message: expect.stringContaining('999 of a newer version') as string,
-    });
-  });
-
-  it('that fail leave no partial change', async () => {
-    const failing = migrate(database.kysely, {
-      ledger: 'failing_ledger',
-      migrations: [{ name: 'bad', sql: ['create table half_done (n int)', 'select 1/0'] }],
-    });
-    await expect(failing).rejects.toThrow('division by zero');
-    const { rows } = await sql`select to_regclass('half_done') as found`.execute(database.kysely);
-    expect(rows).toEqual([{ found: null }]);
   });
 });

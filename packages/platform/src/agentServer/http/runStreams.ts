@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamModes } from '@slipway/contract/runApi/run';
 import { EVENT_OF_MODE, parseEventName } from '@slipway/contract/runApi/stream';
 
+import { toError } from '../../errors.ts';
 import { encodeEvent, type EventReader, readGenerated } from '../../http/serverSentEvents.ts';
 import { metadataFrame, type RunEnding } from '../runs/liveRun.ts';
 import type { RunService } from '../runs/runService.ts';
@@ -65,7 +66,7 @@ async function* readStoredEvents(
   const end: { ending?: RunEnding; error?: Error } = {};
   service.waitForEnding(run, signal).then(
     (ending) => (end.ending = ending),
-    (error: unknown) => (end.error = error instanceof Error ? error : new Error(String(error))),
+    (error: unknown) => (end.error = toError(error)),
   );
   yield metadataFrame(run.run_id, Math.max(run.attempt, 1));
   const links = await service.createFeedbackLinks(run.run_id, run.kwargs);

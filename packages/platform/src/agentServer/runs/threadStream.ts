@@ -1,4 +1,5 @@
 import type { ThreadStreamMode } from '@slipway/contract/runApi/stream';
+import { toError } from '../../errors.ts';
 import { encodeEvent, eventNameOf, type EventReader, withId } from '../../http/serverSentEvents.ts';
 import type { RunRecord } from '../store/agentDatabase.ts';
 import { READER_BUFFER_MAX_BYTES, slowReaderFrame } from './eventChannel.ts';
@@ -190,7 +191,7 @@ export class ThreadStream implements EventReader {
       },
       (error: unknown) => {
         if (this.#isClosed) return;
-        this.#error = error instanceof Error ? error : new Error(String(error));
+        this.#error = toError(error);
         this.#wake?.();
       },
     );
