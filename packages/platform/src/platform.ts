@@ -29,12 +29,12 @@ import { answerProblem, problemHandler, problemOf, unservedHandler } from './htt
 import { type IsolationOptions, openRuntime } from './isolation.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
-import { createAgentStorage } from './store/agentStorage.ts';
+import { AgentStorage } from './store/agentStorage.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { isDatabaseReachable } from './store/databaseOutage.ts';
 import { DatabaseOwner } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
-import { loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
+import { loadApiKey, loadSealing } from './store/keyFiles.ts';
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing, type TracingStore } from './tracing/tracingStore.ts';
 
@@ -109,8 +109,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   try {
     const lock = await lockHome(options.home, 'platform');
     cleanups.push(() => lock.release());
-    const masterKey = await loadMasterKey(options.home);
-    const nextMasterKey = await pendingMasterKey(options.home);
+    const sealing = await loadSealing(options.home);
     const apiKey = await loadApiKey(options.home, options.apiKey);
     // First: a platform that may not use a database must not change its tables.
     const owner =
@@ -135,7 +134,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       adopt: options.adoptDatabase ?? false,
     });
     const tracing = await openTracing(database.kysely);
-    const storage = createAgentStorage(database);
+    const storage = new AgentStorage(database);
     // The embedded database allows roles; it is prepared with the first agent.
     if (options.databaseUrl !== undefined) await storage.prepare();
     const agentKeyOf = createAgentKeys();
@@ -156,8 +155,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       ...options,
       ...runtime,
       kysely: database.kysely,
-      masterKey,
-      nextMasterKey,
+      sealing,
       access,
       log,
       gateway,

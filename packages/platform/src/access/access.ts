@@ -4,13 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import { createClientAddress, type IncomingConnection } from '@slipway/contract/clientAddress';
 import { Uuid } from '@slipway/contract/scalars';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../http/problem.ts';
-import type { ApiKeysTable, Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin, setCaller } from './caller.ts';
+import { KeyCache, type StoredApiKey } from './keyCache.ts';
 import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
 export interface Credentials extends Origin {
@@ -38,7 +39,7 @@ export function createAccess({
   /** Addresses and networks whose `X-Forwarded-For` is trusted. Default: none. */
   trustedProxies?: readonly string[];
 }) {
-  const keyCache = createKeyCache(kysely, log);
+  const keyCache = new KeyCache(kysely, log);
   const operator = Buffer.from(hashOfKey(operatorKey), 'hex');
   const countFailure = createTokenBuckets(INVALID_KEY_LIMIT);
   const clientAddress = createClientAddress(trustedProxies);
@@ -149,56 +150,4 @@ function tooManyRequests(detail: string, waitMs: number): HttpProblem {
   return new HttpProblem(429, `${detail} Try again in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   });
-}
-
-type StoredApiKey = Selectable<ApiKeysTable>;
-
-/** How long a key is cached, in milliseconds. Changes in this process apply at once. */
-const KEY_CACHE_MS = 30_000;
-const MAX_CACHED_KEYS = 10_000;
-const LAST_USED_WRITE_INTERVAL_MS = 60_000;
-
-/** Finds keys by their hashes, with a cache, and records their last use. */
-function createKeyCache(kysely: Kysely<Schema>, log: Logger) {
-  const cachedKeys = new Map<string, { key: StoredApiKey; until: number }>();
-  const lastUsedWrites = new Map<string, number>();
-  let changes = 0;
-  return {
-    /** The key with that hash, also a revoked or expired one; undefined if there is none. */
-    find: async (keyHash: string): Promise<StoredApiKey | undefined> => {
-      const cached = cachedKeys.get(keyHash);
-      if (cached !== undefined && Date.now() < cached.until) return cached.key;
-      cachedKeys.delete(keyHash);
-      const before = changes;
-      const key = await kysely
-        .selectFrom('api_keys')
-        .selectAll()
-        .where('key_hash', '=', keyHash)
-        .executeTakeFirst();
-      // A key that changed during the read may be outdated, so it is not cached.
-      if (key === undefined || changes !== before) return key;
-      if (cachedKeys.size >= MAX_CACHED_KEYS) cachedKeys.clear();
-      cachedKeys.set(keyHash, { key, until: Date.now() + KEY_CACHE_MS });
-      return key;
-    },
-
-    /** Records that a key was used, at most once a minute. */
-    used: (key: StoredApiKey): void => {
-      const at = Date.now();
-      if (at < (lastUsedWrites.get(key.id) ?? 0) + LAST_USED_WRITE_INTERVAL_MS) return;
-      if (lastUsedWrites.size >= MAX_CACHED_KEYS) lastUsedWrites.clear();
-      lastUsedWrites.set(key.id, at);
-      kysely
-        .updateTable('api_keys')
-        .set({ last_used_at: new Date(at) })
-        .where('id', '=', key.id)
-        .execute()
-        .catch((error: unknown) => log.warn({ err: error, key: key.id }, 'the use of a key was not noted'));
-    },
-
-    forget: (keyHash: string): void => {
-      changes += 1;
-      cachedKeys.delete(keyHash);
-    },
-  };
 }

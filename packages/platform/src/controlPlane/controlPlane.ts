@@ -10,9 +10,8 @@ import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DRAIN_MS } from '../runtime/agentStart.ts';
 import type { Containers } from '../runtime/docker/containers.ts';
 import type { AgentStorage } from '../store/agentStorage.ts';
-import { type MasterKey, secretsKeyOf } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
-import { createRotatingSealing } from '../store/sealing.ts';
+import type { RotatingSealing } from '../store/sealing.ts';
 import { removeExpiredLinks } from '../tracing/tracingStore.ts';
 import type { BuildRevision, Isolation, StartAgent, GatewaySwitch } from './dependencies.ts';
 import { createStoredSecrets, selectRevisionsToWorkOn } from './deploymentRows.ts';
@@ -34,16 +33,15 @@ import { createRevisions, hasNewerRequest, requeueRevision } from './revisions.t
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
 import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyTranslation.ts';
-import { createSecretsRotation } from './secretsRotation.ts';
+import { SecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
 import { createUploads } from './uploads.ts';
 
 export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;
-  readonly masterKey: MasterKey;
-  /** The next master key, if an earlier process did not finish a rotation. */
-  readonly nextMasterKey?: MasterKey;
+  /** Seals the stored secrets. */
+  readonly sealing: RotatingSealing;
   readonly access: Access;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
@@ -104,12 +102,10 @@ const IMAGE_SOURCES = ['external_image', 'internal_image'];
 
 /** Makes a {@link ControlPlane}; it does nothing before its `start`. */
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { kysely, log } = options;
+  const { kysely, log, sealing } = options;
   const home = homeLayout(options.home);
-  const sealing = createRotatingSealing(secretsKeyOf(options.masterKey));
-  if (options.nextMasterKey !== undefined) sealing.rotateTo(secretsKeyOf(options.nextMasterKey));
   const secrets = createStoredSecrets(sealing);
-  const secretsRotation = createSecretsRotation({ kysely, home: options.home, sealing });
+  const secretsRotation = new SecretsRotation({ kysely, home: options.home, sealing });
   const logs = new RevisionLogs(kysely, log);
   const uploads = createUploads({ kysely, home, log, maxBytes: options.uploadMaxBytes });
   const fleet = new Fleet({

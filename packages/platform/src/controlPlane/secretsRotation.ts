@@ -21,60 +21,60 @@ const SEALED = {
 type SealedTable = keyof typeof SEALED;
 
 /** Reseals the stored secrets with a new master key. */
-export type SecretsRotation = ReturnType<typeof createSecretsRotation>;
+export class SecretsRotation {
+  readonly #kysely: Kysely<Schema>;
+  readonly #home: string;
+  readonly #sealing: RotatingSealing;
+  #underWay: Promise<number> | undefined;
 
-/** Makes a {@link SecretsRotation}; `home` contains the key's file. */
-export function createSecretsRotation(options: {
-  kysely: Kysely<Schema>;
-  home: string;
-  sealing: RotatingSealing;
-}) {
-  const { kysely, home, sealing } = options;
-  let underWay: Promise<number> | undefined;
+  /** `home` contains the key's file. */
+  constructor(options: { kysely: Kysely<Schema>; home: string; sealing: RotatingSealing }) {
+    this.#kysely = options.kysely;
+    this.#home = options.home;
+    this.#sealing = options.sealing;
+  }
 
-  const reseal = async (db: Kysely<Schema>): Promise<number> => {
-    await resealInBatches(db, sealing, 'idempotency_keys');
-    return (
-      (await resealInBatches(db, sealing, 'deployments')) + (await resealInBatches(db, sealing, 'revisions'))
-    );
-  };
+  /**
+   * Makes a new master key, reseals every stored secret with it, and removes the old one. Safe to interrupt at any
+   * time: both keys are kept until the last row has the new one, and `resume` continues. A concurrent call returns
+   * the running rotation's result.
+   * @returns how many lists of secrets were resealed.
+   * @throws HttpProblem 409 if the key comes from the environment, because the platform cannot change it there.
+   */
+  rotate(): Promise<number> {
+    if (isMasterKeyGiven()) {
+      throw new HttpProblem(
+        409,
+        'The master key comes from SLIPWAY_MASTER_KEY, so the platform cannot change it.',
+      );
+    }
+    this.#underWay ??= this.#rotate().finally(() => (this.#underWay = undefined));
+    return this.#underWay;
+  }
 
-  const rotate = async (): Promise<number> => {
-    sealing.rotateTo(secretsKeyOf(await nextMasterKey(home)));
-    const resealed = await reseal(kysely);
+  /** Continues a rotation of an earlier process. Call it before any secret is opened. */
+  async resume(): Promise<void> {
+    if ((await pendingMasterKey(this.#home)) !== undefined) await this.#rotate();
+  }
+
+  async #rotate(): Promise<number> {
+    this.#sealing.rotateTo(secretsKeyOf(await nextMasterKey(this.#home)));
+    const resealed = await this.#reseal(this.#kysely);
     // Concurrent writes may have copied a value with the old key, or locked one. Under the lock, no request writes.
-    const rest = await kysely.transaction().execute(async (trx) => {
+    const rest = await this.#kysely.transaction().execute(async (trx) => {
       // In the order of a create, which would else deadlock with it.
       await sql`lock table idempotency_keys, deployments, revisions in exclusive mode`.execute(trx);
-      return reseal(trx);
+      return this.#reseal(trx);
     });
-    await adoptNextMasterKey(home);
+    await adoptNextMasterKey(this.#home);
     return resealed + rest;
-  };
+  }
 
-  return {
-    /**
-     * Makes a new master key, reseals every stored secret with it, and removes the old one. Safe to interrupt at any
-     * time: both keys are kept until the last row has the new one, and `resume` continues. A concurrent call returns
-     * the running rotation's result.
-     * @returns how many lists of secrets were resealed.
-     * @throws HttpProblem 409 if the key comes from the environment, because the platform cannot change it there.
-     */
-    rotate: (): Promise<number> => {
-      if (isMasterKeyGiven()) {
-        throw new HttpProblem(
-          409,
-          'The master key comes from SLIPWAY_MASTER_KEY, so the platform cannot change it.',
-        );
-      }
-      underWay ??= rotate().finally(() => (underWay = undefined));
-      return underWay;
-    },
-    /** Continues a rotation of an earlier process. Call it before any secret is opened. */
-    resume: async (): Promise<void> => {
-      if ((await pendingMasterKey(home)) !== undefined) await rotate();
-    },
-  };
+  async #reseal(db: Kysely<Schema>): Promise<number> {
+    await resealInBatches(db, this.#sealing, 'idempotency_keys');
+    const deployments = await resealInBatches(db, this.#sealing, 'deployments');
+    return deployments + (await resealInBatches(db, this.#sealing, 'revisions'));
+  }
 }
 
 interface SealedRow {

@@ -9,61 +9,65 @@ import { agentPassword, agentRole } from './agentRole.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 
-/** The agents' access to the database, per deployment. */
-export type AgentStorage = ReturnType<typeof createAgentStorage>;
-
 /** The group of all agents' roles, which has their privileges. */
 const GROUP = 'slipway_agents';
 
 /**
- * Makes {@link AgentStorage}. Each deployment has its own database role, which sees and writes only that deployment's
- * rows (row-level security) and may create nothing. Roles belong to the whole server; their passwords are new with
- * each process, like the agents.
+ * The agents' access to the database. Each deployment has its own database role, which sees and writes only that
+ * deployment's rows (row-level security) and may create nothing. Roles belong to the whole server; their passwords are
+ * new with each process, like the agents.
  */
-export function createAgentStorage({ kysely, connectionString, embeddedSecret }: Database) {
-  const secret = embeddedSecret ?? randomBytes(32);
-  const roles = new Map<string, Promise<void>>();
-  let prepared: Promise<void> | undefined;
+export class AgentStorage {
+  readonly #database: Database;
+  readonly #secret: string | Buffer;
+  readonly #roles = new Map<string, Promise<void>>();
+  #prepared: Promise<void> | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#secret = database.embeddedSecret ?? randomBytes(32);
+  }
 
   /**
    * Creates the agents' tables and the privileges of their roles, once; a failed call is repeated by the next.
    * @throws PlatformError SLIPWAY_USAGE if the platform's own role may not create roles.
    */
-  const prepare = (): Promise<void> => {
-    prepared ??= migrateAndGrant(kysely, embeddedSecret !== undefined).catch((error: unknown) => {
-      prepared = undefined;
+  prepare(): Promise<void> {
+    const { kysely, embeddedSecret } = this.#database;
+    this.#prepared ??= migrateAndGrant(kysely, embeddedSecret !== undefined).catch((error: unknown) => {
+      this.#prepared = undefined;
       throw error;
     });
-    return prepared;
-  };
-  const ensureRole = (role: string): Promise<void> => {
-    const known = roles.get(role);
-    if (known !== undefined) return known;
-    const made = createRole(kysely, role, agentPassword(secret, role));
-    roles.set(role, made);
-    made.catch(() => roles.delete(role));
-    return made;
-  };
+    return this.#prepared;
+  }
 
-  return {
-    prepare,
-    /** The database URL of a deployment's agents, with their own role and password. @throws as `prepare` does. */
-    urlOf: async (deploymentId: string): Promise<string> => {
-      await prepare();
-      const role = agentRole(deploymentId);
-      await ensureRole(role);
-      const url = new URL(connectionString);
-      url.username = role;
-      url.password = agentPassword(secret, role);
-      return url.href;
-    },
-    /** Drops the role of a deleted deployment. */
-    remove: async (deploymentId: string): Promise<void> => {
-      const role = agentRole(deploymentId);
-      roles.delete(role);
-      await sql`drop role if exists ${sql.id(role)}`.execute(kysely);
-    },
-  };
+  /** The database URL of a deployment's agents, with their own role and password. @throws as `prepare` does. */
+  async urlOf(deploymentId: string): Promise<string> {
+    await this.prepare();
+    const role = agentRole(deploymentId);
+    const password = agentPassword(this.#secret, role);
+    await this.#ensureRole(role, password);
+    const url = new URL(this.#database.connectionString);
+    url.username = role;
+    url.password = password;
+    return url.href;
+  }
+
+  /** Drops the role of a deleted deployment. */
+  async remove(deploymentId: string): Promise<void> {
+    const role = agentRole(deploymentId);
+    this.#roles.delete(role);
+    await sql`drop role if exists ${sql.id(role)}`.execute(this.#database.kysely);
+  }
+
+  #ensureRole(role: string, password: string): Promise<void> {
+    const known = this.#roles.get(role);
+    if (known !== undefined) return known;
+    const made = createRole(this.#database.kysely, role, password);
+    this.#roles.set(role, made);
+    made.catch(() => this.#roles.delete(role));
+    return made;
+  }
 }
 
 async function migrateAndGrant<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<void> {

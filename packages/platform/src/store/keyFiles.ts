@@ -3,9 +3,7 @@ import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 
 import { PlatformError, undefinedIfMissing } from '../errors.ts';
-
-/** The key from which the key of the stored secrets is derived: 32 bytes. Never leaves the process. */
-export type MasterKey = Buffer;
+import { RotatingSealing } from './sealing.ts';
 
 /** The master key's file in a platform's home. */
 const MASTER_KEY_FILE = 'master.key';
@@ -16,11 +14,25 @@ export function isMasterKeyGiven(): boolean {
 }
 
 /**
- * The master key: `SLIPWAY_MASTER_KEY` (64 hexadecimal digits, or 44 characters of base64) if set, else
+ * The sealing of a home's stored secrets. It also opens those that an unfinished rotation has sealed.
+ * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID
+ */
+export async function loadSealing(
+  home: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<RotatingSealing> {
+  const sealing = new RotatingSealing(secretsKeyOf(await loadMasterKey(home, env)));
+  const next = await pendingMasterKey(home);
+  if (next !== undefined) sealing.rotateTo(secretsKeyOf(next));
+  return sealing;
+}
+
+/**
+ * The master key, from which the key of the stored secrets is derived: `SLIPWAY_MASTER_KEY` (64 hexadecimal digits, or 44 characters of base64) if set, else
  * `<home>/master.key`, created once with mode 0600. Without it, the stored secrets are lost.
  * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes.
  */
-export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv = process.env): Promise<MasterKey> {
+export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv): Promise<Buffer> {
   const given = env['SLIPWAY_MASTER_KEY'];
   if (given !== undefined && given !== '') return decodeKey(given, 'SLIPWAY_MASTER_KEY');
   const path = join(home, MASTER_KEY_FILE);
@@ -36,12 +48,12 @@ export async function loadApiKey(home: string, given?: string): Promise<string> 
 }
 
 /** The key that seals stored secrets: 32 bytes, derived from the master key. */
-export function secretsKeyOf(master: MasterKey): Buffer {
+export function secretsKeyOf(master: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', master, '', 'slipway:secrets', 32));
 }
 
 /** Parses a key. @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes; `place` is its origin. */
-function decodeKey(text: string, place: string): MasterKey {
+function decodeKey(text: string, place: string): Buffer {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
   if (key.length !== 32) {
@@ -79,14 +91,14 @@ export async function readIfExists(path: string): Promise<string | undefined> {
 const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
 
 /** The key of an unfinished rotation; undefined if there is none. @throws PlatformError SLIPWAY_MASTER_KEY_INVALID. */
-export async function pendingMasterKey(home: string): Promise<MasterKey | undefined> {
+export async function pendingMasterKey(home: string): Promise<Buffer | undefined> {
   const path = join(home, NEXT_KEY_FILE);
   const text = await readIfExists(path);
   return text === undefined ? undefined : decodeKey(text, path);
 }
 
 /** The next master key: that of an unfinished rotation, or a new one. It is on disk before it is used. */
-export async function nextMasterKey(home: string): Promise<MasterKey> {
+export async function nextMasterKey(home: string): Promise<Buffer> {
   const path = join(home, NEXT_KEY_FILE);
   const text = await readOrCreate(home, path, () => randomBytes(32).toString('hex'));
   await syncDirectory(home);

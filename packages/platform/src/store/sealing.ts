@@ -54,38 +54,46 @@ function wrongKeyError(cause?: unknown): PlatformError {
   );
 }
 
-/** A {@link Sealing} whose key changes. */
-export type RotatingSealing = ReturnType<typeof createRotatingSealing>;
-
 /**
- * Makes a sealing whose key changes. It seals with the newest key, and opens values of that key and the previous one.
- * Two are enough, because a rotation begins only after the previous one has ended, so no stored value is older.
+ * A sealing whose key changes. It seals with the newest key, and opens values of that key and the previous one. Two are
+ * enough, because a rotation begins only after the previous one has ended, so no stored value is older.
  */
-export function createRotatingSealing(key: Buffer) {
-  let newest = { key, sealing: createSealing(key) };
-  let before: Sealing | undefined;
-  const opened = (sealing: Sealing, sealed: string, context: string): string | undefined => {
+export class RotatingSealing implements Sealing {
+  #key: Buffer;
+  #newest: Sealing;
+  #previous: Sealing | undefined;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+    this.#newest = createSealing(key);
+  }
+
+  seal(plaintext: string, context: string): string {
+    return this.#newest.seal(plaintext, context);
+  }
+
+  open(sealed: string, context: string): string {
+    // An authenticated value opens only with the key that sealed it.
+    if (this.#previous === undefined || this.isNewest(sealed, context))
+      return this.#newest.open(sealed, context);
+    return this.#previous.open(sealed, context);
+  }
+
+  /** Seals with this key from now on; the newest key again changes nothing. */
+  rotateTo(next: Buffer): void {
+    if (next.equals(this.#key)) return;
+    this.#previous = this.#newest;
+    this.#key = next;
+    this.#newest = createSealing(next);
+  }
+
+  /** Whether the newest key has sealed a value. */
+  isNewest(sealed: string, context: string): boolean {
     try {
-      return sealing.open(sealed, context);
+      this.#newest.open(sealed, context);
+      return true;
     } catch {
-      // Try both keys: an authenticated value opens only with the key that sealed it.
-      return undefined;
+      return false;
     }
-  };
-  return {
-    seal: (plaintext: string, context: string): string => newest.sealing.seal(plaintext, context),
-    open: (sealed: string, context: string): string => {
-      if (before === undefined) return newest.sealing.open(sealed, context);
-      return opened(newest.sealing, sealed, context) ?? before.open(sealed, context);
-    },
-    /** Seals with this key from now on; the newest key again changes nothing. */
-    rotateTo: (next: Buffer): void => {
-      if (next.equals(newest.key)) return;
-      before = newest.sealing;
-      newest = { key: next, sealing: createSealing(next) };
-    },
-    /** Whether the newest key has sealed a value. */
-    isNewest: (sealed: string, context: string): boolean =>
-      opened(newest.sealing, sealed, context) !== undefined,
-  };
+  }
 }

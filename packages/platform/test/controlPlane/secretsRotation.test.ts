@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
-import { loadMasterKey, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
-import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
+import { SecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
+import { loadMasterKey, loadSealing, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
+import { createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { TestPlatform } from './testPlatform.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
@@ -30,10 +30,8 @@ beforeAll(async () => {
 });
 
 async function start() {
-  const sealing = createRotatingSealing(secretsKeyOf(await loadMasterKey(home, {})));
-  const next = await pendingMasterKey(home);
-  if (next !== undefined) sealing.rotateTo(secretsKeyOf(next));
-  return { sealing, rotation: createSecretsRotation({ kysely: platform.kysely, home, sealing }) };
+  const sealing = await loadSealing(home, {});
+  return { sealing, rotation: new SecretsRotation({ kysely: platform.kysely, home, sealing }) };
 }
 
 async function everything(): Promise<{ sealed: string; context: string }[]> {

@@ -9,10 +9,10 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
+import { SecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { loadMasterKey, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
-import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
+import { loadMasterKey, loadSealing, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
+import { createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
@@ -104,10 +104,8 @@ function startRotation(): ChildProcess {
 }
 
 async function start() {
-  const sealing = createRotatingSealing(secretsKeyOf(await loadMasterKey(home, {})));
-  const next = await pendingMasterKey(home);
-  if (next !== undefined) sealing.rotateTo(secretsKeyOf(next));
-  return { sealing, rotation: createSecretsRotation({ kysely: database.kysely, home, sealing }) };
+  const sealing = await loadSealing(home, {});
+  return { sealing, rotation: new SecretsRotation({ kysely: database.kysely, home, sealing }) };
 }
 
 async function opened(sealing: Sealing): Promise<Set<string>> {

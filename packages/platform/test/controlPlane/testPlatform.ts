@@ -21,8 +21,9 @@ import { problemHandler, unservedHandler } from '../../src/http/problem.ts';
 import { createContainers } from '../../src/runtime/docker/containers.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 import type { Database } from '../../src/store/database.ts';
-import { loadMasterKey } from '../../src/store/keyFiles.ts';
+import { loadSealing } from '../../src/store/keyFiles.ts';
 import type { Schema } from '../../src/store/schema.ts';
+import { RotatingSealing } from '../../src/store/sealing.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
 import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
@@ -139,7 +140,7 @@ export class TestPlatform {
     this.controlPlane = createControlPlane({
       home: this.home,
       kysely: this.kysely,
-      masterKey: Buffer.alloc(32, 7),
+      sealing: new RotatingSealing(Buffer.alloc(32, 7)),
       access: createAccess({ operatorKey: API_KEY, kysely: this.kysely, log }),
       log,
       gateway: {
@@ -184,7 +185,7 @@ export class TestPlatform {
   /** Rotates the master key, and starts with the new one. */
   async rotateAndRestart(): Promise<void> {
     expect((await this.call('POST', '/v1/secrets/rotation')).status).toBe(200);
-    await this.start({ masterKey: await loadMasterKey(this.home, {}) });
+    await this.start({ sealing: await loadSealing(this.home, {}) });
   }
 
   async close(): Promise<void> {

@@ -36,7 +36,7 @@ describe('the document of the control plane', () => {
     const controlPlane = createControlPlane({
       home: '/nowhere',
       kysely: nobody,
-      masterKey: Buffer.alloc(32),
+      sealing: nobody,
       access: createAccess({ operatorKey: 'key', kysely: nobody, log }),
       log,
       gateway: nobody,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { AssistantStore } from '../../src/agentServer/store/assistantStore.ts';
-import { type AgentStorage, createAgentStorage } from '../../src/store/agentStorage.ts';
+import { AgentStorage } from '../../src/store/agentStorage.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openTracing } from '../../src/tracing/tracingStore.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
@@ -33,7 +33,7 @@ const insertThread = (deployment: string, client: pg.Client) =>
 beforeAll(async () => {
   database = await openTestDatabase(home);
   await openTracing(database.kysely);
-  storage = createAgentStorage(database);
+  storage = new AgentStorage(database);
   const owner = await connected(database.connectionString);
   await storage.prepare();
   await insertThread(other, owner);

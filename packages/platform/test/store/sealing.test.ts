@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
-import { createRotatingSealing, createSealing } from '../../src/store/sealing.ts';
+import { createSealing, RotatingSealing } from '../../src/store/sealing.ts';
 
 const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
 
@@ -33,7 +33,7 @@ describe('a sealed value', () => {
 
 describe('a sealing whose key changes', () => {
   it('opens values of its key and of the previous one, and drops older keys', () => {
-    const sealing = createRotatingSealing(first);
+    const sealing = new RotatingSealing(first);
     const sealedFirst = sealing.seal('a secret', 'id');
     sealing.rotateTo(second);
     const sealedSecond = sealing.seal('a secret', 'id');
@@ -45,7 +45,7 @@ describe('a sealing whose key changes', () => {
   });
 
   it('keeps the previous key if it gets the newest one again, as a continued rotation does', () => {
-    const sealing = createRotatingSealing(first);
+    const sealing = new RotatingSealing(first);
     sealing.rotateTo(second);
     sealing.rotateTo(second);
     expect(sealing.open(createSealing(first).seal('a secret', 'id'), 'id')).toBe('a secret');
