@@ -35,7 +35,7 @@ import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
 import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyTranslation.ts';
 import { SecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
-import { createUploads } from './uploads.ts';
+import { Uploads } from './uploads.ts';
 
 export interface ControlPlaneOptions {
   readonly home: string;
@@ -107,7 +107,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const secrets = createStoredSecrets(sealing);
   const secretsRotation = new SecretsRotation({ kysely, home: options.home, sealing });
   const logs = new RevisionLogs(kysely, log);
-  const uploads = createUploads({ kysely, home, log, maxBytes: options.uploadMaxBytes });
+  const uploads = new Uploads({ kysely, home, log, maxBytes: options.uploadMaxBytes });
   const fleet = new Fleet({
     gateway: options.gateway,
     log,

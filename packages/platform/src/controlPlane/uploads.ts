@@ -21,122 +21,132 @@ export const UPLOAD_URL_MS = 3_600_000;
 /** How long to keep an object path that no revision uses, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
 
-/** Issues object paths and receives their uploads. */
-export type Uploads = ReturnType<typeof createUploads>;
-
-export function createUploads(options: {
-  kysely: Kysely<Schema>;
-  home: HomeLayout;
-  log: Logger;
+interface UploadsOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly home: HomeLayout;
+  readonly log: Logger;
   /** The largest upload, in bytes; default: 200 MB. */
-  maxBytes?: number;
-}) {
-  const { kysely, home, log } = options;
-  const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
-  const activeUploads = new Set<string>();
-
-  return {
-    /**
-     * A new object path of a deployment, and the token that permits one upload to it, of exactly `contentLength` bytes if
-     * given. Of the token only a digest is stored.
-     * @throws HttpProblem 404; 400 for a deployment that is not built from uploads, or while it is being deleted; 413.
-     */
-    offer: async (caller: Caller, deploymentId: string, contentLength: number | null = null) => {
-      const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
-      const token = randomBytes(32).toString('base64url');
-      await kysely.transaction().execute(async (trx) => {
-        const { source } = await findDeployment(trx, caller, deploymentId, { forChange: true });
-        if (source !== 'internal_source') {
-          const detail = `Deployment ID ${deploymentId} has source ${source}, which accepts no uploads.`;
-          throw new HttpProblem(400, detail);
-        }
-        if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
-        const row = {
-          object_path: objectPath,
-          deployment_id: deploymentId,
-          created_at: new Date(),
-          token_hash: hashOfKey(token),
-          content_length: contentLength,
-          key_id: caller.keyId,
-          key_name: caller.keyName,
-        };
-        await trx.insertInto('uploads').values(row).execute();
-      });
-      return { objectPath, token };
-    },
-
-    /**
-     * Stores a body under the token's object path. It is written to a temporary file, synced and renamed, so it
-     * exists completely or not at all. A broken upload may be repeated. A complete one is final, so that a revision
-     * is made from the first upload. The audit log records the upload for the key that requested the URL, with its
-     * origin, also if it is refused.
-     * @param declaredSize `Content-Length`, if given.
-     * @throws HttpProblem 403 for an unknown or expired token, 404 if the deployment is gone meanwhile, 413 over 200 MB,
-     * 400 for an empty body or another size than declared, 409 if an upload exists.
-     */
-    receive: async (
-      token: string,
-      body: AsyncIterable<Uint8Array>,
-      declaredSize: number | undefined,
-      from: Origin,
-    ) => {
-      const { objectPath, contentLength, isUsed, caller } = await findGrant(kysely, token, from);
-      try {
-        // Before the body is read.
-        if (declaredSize !== undefined && declaredSize > maxBytes) throw tooLarge(maxBytes);
-        checkLength(declaredSize, contentLength);
-        if (isUsed) throw alreadyUsed();
-        await mkdir(home.incoming, { recursive: true, mode: 0o700 });
-        const name = randomUUID();
-        const stagingPath = join(home.incoming, name);
-        activeUploads.add(name);
-        try {
-          const written = await writeToStaging(
-            stagingPath,
-            body,
-            Math.min(maxBytes, contentLength ?? maxBytes),
-          );
-          checkLength(written.size, contentLength);
-          return await kysely.transaction().execute(async (trx) => {
-            const stored = await moveIntoObjects(trx, home, { stagingPath, objectPath, ...written });
-            await recordAudit(trx, caller, {});
-            return stored;
-          });
-        } finally {
-          activeUploads.delete(name);
-          await rm(stagingPath, { force: true });
-        }
-      } catch (error) {
-        const isRefused = error instanceof HttpProblem;
-        await recordOutcome(kysely, caller, {
-          outcome: isRefused ? 'refused' : 'failed',
-          status: isRefused ? error.status : null,
-        }).catch((failure: unknown) => log.error({ err: failure }, 'an upload could not be recorded'));
-        throw error;
-      }
-    },
-
-    /** Removes abandoned uploads, and objects that no revision used within a day. */
-    clean: async (): Promise<void> => {
-      const oldest = new Date(Date.now() - UNUSED_KEPT_MS);
-      const isUnused = sql<boolean>`uploads.created_at < ${oldest} and not exists (select 1 from revisions
-        where revisions.deployment_id = uploads.deployment_id and ${sourcePath} = uploads.object_path)`;
-      const unused = await kysely.transaction().execute(async (trx) => {
-        // A PATCH locks the upload that it uses. The second statement sees the revisions of those that have ended.
-        const locked = trx.selectFrom('uploads').select('object_path').where(isUnused);
-        const paths = (await locked.forUpdate().skipLocked().execute()).map((row) => row.object_path);
-        if (paths.length === 0) return [];
-        const deletion = trx.deleteFrom('uploads').where('object_path', 'in', paths).where(isUnused);
-        return deletion.returning('object_path').execute();
-      });
-      for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
-      // Killed processes left them.
-      for (const name of await listNames(home.incoming)) {
-        if (!activeUploads.has(name)) await rm(join(home.incoming, name), { force: true });
-      }
-    },
-  };
+  readonly maxBytes?: number;
 }
+
+/** Issues object paths and receives their uploads. */
+export class Uploads {
+  readonly #options: UploadsOptions;
+  readonly #maxBytes: number;
+  /** The names of the temporary files of running uploads. */
+  readonly #running = new Set<string>();
+
+  constructor(options: UploadsOptions) {
+    this.#options = options;
+    this.#maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
+  }
+
+  /**
+   * A new object path of a deployment, and the token that permits one upload to it, of exactly `contentLength` bytes if
+   * given. Of the token only a digest is stored.
+   * @throws HttpProblem 404; 400 for a deployment that is not built from uploads, or while it is being deleted; 413.
+   */
+  async offer(caller: Caller, deploymentId: string, contentLength: number | null = null) {
+    const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
+    const token = randomBytes(32).toString('base64url');
+    await this.#options.kysely.transaction().execute(async (trx) => {
+      const { source } = await findDeployment(trx, caller, deploymentId, { forChange: true });
+      if (source !== 'internal_source') {
+        const detail = `Deployment ID ${deploymentId} has source ${source}, which accepts no uploads.`;
+        throw new HttpProblem(400, detail);
+      }
+      if ((contentLength ?? 0) > this.#maxBytes) throw tooLarge(this.#maxBytes);
+      const row = {
+        object_path: objectPath,
+        deployment_id: deploymentId,
+        created_at: new Date(),
+        token_hash: hashOfKey(token),
+        content_length: contentLength,
+        key_id: caller.keyId,
+        key_name: caller.keyName,
+      };
+      await trx.insertInto('uploads').values(row).execute();
+    });
+    return { objectPath, token };
+  }
+
+  /**
+   * Stores a body under the token's object path. It is written to a temporary file, synced and renamed, so it
+   * exists completely or not at all. A broken upload may be repeated. A complete one is final, so that a revision
+   * is made from the first upload. The audit log records the upload for the key that requested the URL, with its
+   * origin, also if it is refused.
+   * @param declaredSize `Content-Length`, if given.
+   * @throws HttpProblem 403 for an unknown or expired token, 404 if the deployment is gone meanwhile, 413 over 200 MB,
+   * 400 for an empty body or another size than declared, 409 if an upload exists.
+   */
+  async receive(
+    token: string,
+    body: AsyncIterable<Uint8Array>,
+    declaredSize: number | undefined,
+    from: Origin,
+  ) {
+    const { kysely, log } = this.#options;
+    const grant = await findGrant(kysely, token, from);
+    try {
+      // Before the body is read.
+      if (declaredSize !== undefined && declaredSize > this.#maxBytes) throw tooLarge(this.#maxBytes);
+      checkLength(declaredSize, grant.contentLength);
+      if (grant.isUsed) throw alreadyUsed();
+      return await this.#store(grant, body);
+    } catch (error) {
+      const isRefused = error instanceof HttpProblem;
+      await recordOutcome(kysely, grant.caller, {
+        outcome: isRefused ? 'refused' : 'failed',
+        status: isRefused ? error.status : null,
+      }).catch((failure: unknown) => log.error({ err: failure }, 'an upload could not be recorded'));
+      throw error;
+    }
+  }
+
+  /** Removes abandoned uploads, and objects that no revision used within a day. */
+  async clean(): Promise<void> {
+    const { kysely, home } = this.#options;
+    const oldest = new Date(Date.now() - UNUSED_KEPT_MS);
+    const isUnused = sql<boolean>`uploads.created_at < ${oldest} and not exists (select 1 from revisions
+      where revisions.deployment_id = uploads.deployment_id and ${sourcePath} = uploads.object_path)`;
+    const unused = await kysely.transaction().execute(async (trx) => {
+      // A PATCH locks the upload that it uses. The second statement sees the revisions of those that have ended.
+      const locked = trx.selectFrom('uploads').select('object_path').where(isUnused);
+      const paths = (await locked.forUpdate().skipLocked().execute()).map((row) => row.object_path);
+      if (paths.length === 0) return [];
+      const deletion = trx.deleteFrom('uploads').where('object_path', 'in', paths).where(isUnused);
+      return deletion.returning('object_path').execute();
+    });
+    for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
+    // Killed processes left them.
+    for (const name of await listNames(home.incoming)) {
+      if (!this.#running.has(name)) await rm(join(home.incoming, name), { force: true });
+    }
+  }
+
+  async #store({ objectPath, contentLength, caller }: Grant, body: AsyncIterable<Uint8Array>) {
+    const { kysely, home } = this.#options;
+    await mkdir(home.incoming, { recursive: true, mode: 0o700 });
+    const name = randomUUID();
+    const stagingPath = join(home.incoming, name);
+    this.#running.add(name);
+    try {
+      const mostBytes = Math.min(this.#maxBytes, contentLength ?? this.#maxBytes);
+      const written = await writeToStaging(stagingPath, body, mostBytes);
+      checkLength(written.size, contentLength);
+      return await kysely.transaction().execute(async (trx) => {
+        const stored = await moveIntoObjects(trx, home, { stagingPath, objectPath, ...written });
+        await recordAudit(trx, caller, {});
+        return stored;
+      });
+    } finally {
+      this.#running.delete(name);
+      await rm(stagingPath, { force: true });
+    }
+  }
+}
+
+type Grant = Awaited<ReturnType<typeof findGrant>>;
 
 /**
  * What a token permits, with the key that requested it as the caller of the upload, and whether an upload exists.
@@ -170,10 +180,6 @@ async function findGrant(kysely: Kysely<Schema>, token: string, from: Origin) {
 function checkLength(size: number | undefined, contentLength: number | null): void {
   if (contentLength === null || size === undefined || size === contentLength) return;
   throw new HttpProblem(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
-}
-
-function unknownPath(): HttpProblem {
-  return new HttpProblem(404, 'The object path is not known any more.');
 }
 
 function alreadyUsed(): HttpProblem {
@@ -220,7 +226,7 @@ async function moveIntoObjects(
     .where('object_path', '=', objectPath)
     .forUpdate()
     .executeTakeFirst();
-  if (row === undefined) throw unknownPath();
+  if (row === undefined) throw new HttpProblem(404, 'The object path is not known any more.');
   if (row.uploaded_at !== null) throw alreadyUsed();
   const path = home.object(objectPath);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { insertRevision } from '../../src/controlPlane/deploymentRows.ts';
 import { homeLayout } from '../../src/controlPlane/homeLayout.ts';
 import { checkTarball } from '../../src/controlPlane/sourceCheck.ts';
-import { createUploads, UPLOAD_URL_MS } from '../../src/controlPlane/uploads.ts';
+import { UPLOAD_URL_MS, Uploads } from '../../src/controlPlane/uploads.ts';
 import { listen, listenerOf, type Listening } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { TestPlatform } from './testPlatform.ts';
@@ -187,7 +187,7 @@ describe('an upload', () => {
       .set({ created_at: new Date(0) })
       .execute();
     const home = homeLayout(platform.home);
-    const { clean } = createUploads({ kysely, home, log: createLogger({ level: 'silent' }) });
+    const uploads = new Uploads({ kysely, home, log: createLogger({ level: 'silent' }) });
     let cleaned: Promise<boolean> | undefined;
     // As a PATCH does.
     await kysely.transaction().execute(async (trx) => {
@@ -195,7 +195,7 @@ describe('an upload', () => {
       const deployments = trx.selectFrom('deployments').selectAll().where('id', '=', deploymentId);
       const row = await deployments.executeTakeFirstOrThrow();
       await insertRevision(trx, row, { source_tarball_path: path }, 'patch');
-      cleaned = clean().then(() => true);
+      cleaned = uploads.clean().then(() => true);
       const isWaiting = async () =>
         (await sql`select from pg_stat_activity where wait_event_type = 'Lock'`.execute(kysely)).rows.length >
         0;
