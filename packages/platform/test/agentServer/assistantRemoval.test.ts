@@ -1,9 +1,11 @@
+import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 
 import { Assistants } from '../../src/agentServer/graphs/assistants.ts';
-import { assistantRoutes } from '../../src/agentServer/http/assistantRoutes.ts';
+import { serveAssistants } from '../../src/agentServer/http/assistantRoutes.ts';
 import { HttpProblem, problemHandler } from '../../src/http/problem.ts';
 import { createLogger } from '../../src/http/logger.ts';
+import { serveOn } from '../../src/http/serve.ts';
 
 it('an assistant whose threads could not all be removed can be removed again', async () => {
   const id = crypto.randomUUID();
@@ -20,8 +22,9 @@ it('an assistant whose threads could not all be removed can be removed again', a
   const removeThreadsOf = (assistantId: string) =>
     removedFor.push(assistantId) === 1 ? Promise.reject(new Error('killed')) : Promise.resolve();
   const assistants = new Assistants(new Map([['echo', { name: 'echo' }]]) as never, { get, remove } as never);
-  const app = assistantRoutes(assistants, { removeThreadsOf } as never);
+  const app = new Hono();
   app.onError(problemHandler(createLogger({ level: 'silent' })));
+  serveAssistants(serveOn(app), assistants, { removeThreadsOf } as never);
   const requestRemoval = async (assistant: string) =>
     (await app.request(`/assistants/${assistant}?delete_threads=true`, { method: 'DELETE' })).status;
 

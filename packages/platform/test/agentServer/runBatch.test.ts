@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { Hono } from 'hono';
 import { expect, it, vi } from 'vitest';
 
-import { runRoutes } from '../../src/agentServer/http/runRoutes.ts';
+import { serveRuns } from '../../src/agentServer/http/runRoutes.ts';
 import { RunService, type RunServiceParts } from '../../src/agentServer/runs/runService.ts';
 import type { RunStore } from '../../src/agentServer/store/runStore.ts';
 import { problemHandler } from '../../src/http/problem.ts';
 import { createLogger } from '../../src/http/logger.ts';
+import { serveOn } from '../../src/http/serve.ts';
 import { gate } from '../controlPlane/testPlatform.ts';
 
 it('a batch of runs is accepted whole, or refused whole', async () => {
@@ -36,8 +38,10 @@ it('a batch of runs is accepted whole, or refused whole', async () => {
     log,
   } as unknown as RunServiceParts);
   const checkpoints = { requireCheckpoint: () => Promise.resolve() };
-  const parts = { runs, assistants, checkpoints, service, log } as unknown as Parameters<typeof runRoutes>[0];
-  const app = runRoutes(parts).onError(problemHandler(log));
+  const parts = { runs, assistants, checkpoints, service, log } as unknown as Parameters<typeof serveRuns>[1];
+  const app = new Hono();
+  app.onError(problemHandler(log));
+  serveRuns(serveOn(app), parts);
   const post = (path: string, body: unknown) =>
     app.request(path, { method: 'POST', body: JSON.stringify(body) });
   const run = { assistant_id: 'g' };

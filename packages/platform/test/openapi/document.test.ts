@@ -3,12 +3,17 @@ import { describe, expect, it } from 'vitest';
 
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { createAccess } from '../../src/access/access.ts';
-import { assistantRoutes } from '../../src/agentServer/http/assistantRoutes.ts';
-import { runRoutes } from '../../src/agentServer/http/runRoutes.ts';
-import { stateRoutes, threadRoutes, threadStreamRoutes } from '../../src/agentServer/http/threadRoutes.ts';
-import { storeRoutes } from '../../src/agentServer/http/storeRoutes.ts';
+import { serveAssistants } from '../../src/agentServer/http/assistantRoutes.ts';
+import { serveRuns } from '../../src/agentServer/http/runRoutes.ts';
+import {
+  serveThreads,
+  serveThreadStates,
+  serveThreadStream,
+} from '../../src/agentServer/http/threadRoutes.ts';
+import { serveItems } from '../../src/agentServer/http/storeRoutes.ts';
 import { createControlPlane } from '../../src/controlPlane/controlPlane.ts';
 import { createLogger } from '../../src/http/logger.ts';
+import { serveOn } from '../../src/http/serve.ts';
 import { controlPlaneDocument } from '../../src/openapi/document.ts';
 import { openApiRoutes } from '../../src/openapi/openApiRoutes.ts';
 import { feedbackRoutes, projectRoutes } from '../../src/tracing/feedbackRoutes.ts';
@@ -70,15 +75,13 @@ describe('the document of the Run API', () => {
 
   it('has exactly the served routes', () => {
     const app = new Hono();
-    for (const routes of [
-      assistantRoutes(nobody, nobody),
-      threadRoutes(nobody),
-      stateRoutes(nobody),
-      runRoutes(nobody),
-      storeRoutes(nobody),
-      threadStreamRoutes(nobody),
-    ])
-      app.route('/', routes);
+    const serve = serveOn(app);
+    serveAssistants(serve, nobody, nobody);
+    serveThreads(serve, nobody);
+    serveThreadStates(serve, nobody, nobody);
+    serveRuns(serve, nobody);
+    serveItems(serve, nobody);
+    serveThreadStream(serve, nobody);
     // These two are served by agentServer.ts itself.
     expect(own).toEqual([...servedBy(app), 'GET /ok', 'GET /info'].sort());
   });

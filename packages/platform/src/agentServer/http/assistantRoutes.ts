@@ -1,7 +1,6 @@
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { Hono } from 'hono';
 
-import { serveOn } from '../../http/serve.ts';
+import type { Serve } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import type { CompiledGraph } from '../graphs/compiledGraph.ts';
 import { resolveForInspection } from '../graphs/graphLoader.ts';
@@ -10,10 +9,7 @@ import type { AssistantRecord } from '../store/assistantStore.ts';
 import { pickFields } from './wire.ts';
 
 /** Assistants: the routes of the public client (contract 001: "not shown"). */
-export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
-  const app = new Hono();
-  const serve = serveOn(app);
-
+export function serveAssistants(serve: Serve, assistants: Assistants, removal: ThreadRemoval): void {
   serve(ENDPOINTS.createAssistant, ({ body: { assistant_id: id, if_exists: ifExists, ...body } }) =>
     assistants.create(
       {
@@ -71,8 +67,6 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   serve(ENDPOINTS.getSubgraph, ({ params, query }) =>
     subgraphs(params.assistant_id, params.namespace, query.recurse),
   );
-  return app;
-
   /** The subgraphs of a graph with their schemas, by namespace: the named one, or all. `recurse` goes deeper. */
   async function subgraphs(id: string, namespace: string | undefined, recurse: boolean) {
     const graph = await graphOf(await assistants.get(id));

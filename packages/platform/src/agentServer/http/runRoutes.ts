@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 
@@ -6,7 +6,7 @@ import { traceIdOf } from '@slipway/contract/traceparent';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import type { FollowQuery, JoinStreamQuery, RunCreate } from '@slipway/contract/runApi/run';
 import { HttpProblem, invalid } from '../../http/problem.ts';
-import { serveOn } from '../../http/serve.ts';
+import type { Serve } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts';
 import { type Kwargs, planRun, type RunPlan } from '../runs/newRun.ts';
@@ -32,20 +32,21 @@ interface RunRequest {
 }
 
 /** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
-export function runRoutes(parts: {
-  webhooks: Webhooks;
-  assistants: Assistants;
-  threads: ThreadStore;
-  runs: RunStore;
-  events: EventStore;
-  checkpoints: CheckpointStore;
-  service: RunService;
-  log: Logger;
-  spans?: AgentSpans;
-}): Hono {
+export function serveRuns(
+  serve: Serve,
+  parts: {
+    webhooks: Webhooks;
+    assistants: Assistants;
+    threads: ThreadStore;
+    runs: RunStore;
+    events: EventStore;
+    checkpoints: CheckpointStore;
+    service: RunService;
+    log: Logger;
+    spans?: AgentSpans;
+  },
+): void {
   const { threads, runs, service } = parts;
-  const app = new Hono();
-  const serve = serveOn(app);
 
   serve(ENDPOINTS.cancelRuns, async ({ query, body }) => {
     const { thread_id: threadId, run_ids: runIds, status } = body;
@@ -136,8 +137,6 @@ export function runRoutes(parts: {
     service.requireFollowable(run);
     return streamOf(c, run, query);
   });
-
-  return app;
 
   function cancelIf(isWanted: boolean, run: RunRecord): void {
     if (isWanted) service.cancelAfterDisconnect(run);

@@ -1,14 +1,11 @@
 import { pick } from '@slipway/contract/pick';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { Hono } from 'hono';
 
-import { serveOn } from '../../http/serve.ts';
+import type { Serve } from '../../http/serve.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
 
 /** The public client's routes for the long-term store. */
-export function storeRoutes(items: ItemStore): Hono {
-  const app = new Hono();
-  const serve = serveOn(app);
+export function serveItems(serve: Serve, items: ItemStore): void {
   serve(ENDPOINTS.putItem, ({ body: { index: _, ...item } }) => items.change([item]));
   serve(ENDPOINTS.getItem, async ({ query: { refresh_ttl: refreshTtl, ...address } }) => {
     const item = await items.get(address, refreshTtl);
@@ -27,7 +24,6 @@ export function storeRoutes(items: ItemStore): Hono {
       offset: body.offset,
     }),
   }));
-  return app;
 }
 
 function wireItem(item: StoredItem) {

@@ -7,11 +7,11 @@ import {
   StateUpdate,
   type ThreadSearch,
 } from '@slipway/contract/runApi/thread';
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
 
 import { parseBody } from '../../http/parse.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
-import { serveOn } from '../../http/serve.ts';
+import type { Serve } from '../../http/serve.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
 import { threadVersionKey, type ChangePoller } from '../runs/changePoller.ts';
 import type { RunService } from '../runs/runService.ts';
@@ -26,16 +26,15 @@ import { joinStream } from './runStreams.ts';
 import { pickFields, wireThread } from './wire.ts';
 
 /** Threads (contract 001, "Endpoints", and further routes of the public client). */
-export function threadRoutes(options: {
-  threads: ThreadStore;
-  states: ThreadStates;
-  removal: ThreadRemoval;
-  history: CheckpointHistory;
-}): Hono {
-  const { threads, states, removal, history } = options;
-  const app = new Hono();
-  const serve = serveOn(app);
-
+export function serveThreads(
+  serve: Serve,
+  {
+    threads,
+    states,
+    removal,
+    history,
+  }: { threads: ThreadStore; states: ThreadStates; removal: ThreadRemoval; history: CheckpointHistory },
+): void {
   serve(ENDPOINTS.createThread, async ({ body }) => {
     const thread: NewThread = {
       threadId: body.thread_id ?? randomUUID(),
@@ -66,7 +65,6 @@ export function threadRoutes(options: {
     if (wasBusy) await states.refresh(copyId);
     return wireThread(await threads.get(copyId));
   });
-  return app;
 }
 
 /** Whether a list of preferences (RFC 7240) asks for an answer without the thread. */
@@ -100,11 +98,7 @@ function valueAt(root: unknown, path: string): unknown {
 }
 
 /** The states of threads (contract 001, "Endpoints", and further routes of the public client). */
-export function stateRoutes(options: { threads: ThreadStore; states: ThreadStates }): Hono {
-  const { threads, states } = options;
-  const app = new Hono();
-  const serve = serveOn(app);
-
+export function serveThreadStates(serve: Serve, threads: ThreadStore, states: ThreadStates): void {
   serve(ENDPOINTS.getThreadState, async ({ params, query }, c) =>
     jsonText(c, await states.get(params.thread_id, {}, query.subgraphs)),
   );
@@ -141,7 +135,6 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
     });
     return jsonText(c, history);
   });
-  return app;
 }
 
 function jsonText(c: Context, json: string): Response {
@@ -157,16 +150,18 @@ function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
 }
 
 /** The stream of a thread (public client: `threads.joinStream`): the output of its runs until the reader leaves. */
-export function threadStreamRoutes(parts: {
-  threads: ThreadStore;
-  runs: RunStore;
-  states: ThreadStates;
-  events: EventStore;
-  service: RunService;
-  changes: ChangePoller;
-}): Hono {
-  const app = new Hono();
-  serveOn(app)(ENDPOINTS.joinThreadStream, async ({ params, query }, c) => {
+export function serveThreadStream(
+  serve: Serve,
+  parts: {
+    threads: ThreadStore;
+    runs: RunStore;
+    states: ThreadStates;
+    events: EventStore;
+    service: RunService;
+    changes: ChangePoller;
+  },
+): void {
+  serve(ENDPOINTS.joinThreadStream, async ({ params, query }, c) => {
     const stream = new ThreadStream(await createThreadSource(params.thread_id), query.stream_mode);
     try {
       await stream.start(c.req.header('last-event-id'));
@@ -180,7 +175,6 @@ export function threadStreamRoutes(parts: {
       onDisconnect: () => undefined,
     });
   });
-  return app;
 
   async function createThreadSource(threadId: string): Promise<ThreadSource> {
     const { threads, runs, service, events, states } = parts;
