@@ -1,10 +1,11 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import type { ApiKeyCreate, ApiKeysQuery } from '@slipway/contract/controlPlane/access';
 import { pick } from '@slipway/contract/pick';
 import { HttpProblem } from '../http/problem.ts';
+import { newApiKey } from '../store/keyFiles.ts';
 import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, isOperator } from './caller.ts';
@@ -89,12 +90,7 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
   };
 }
 
-/** A key with 256 random bits cannot be guessed, so a fast digest of it is safe. */
-function newApiKey(): string {
-  return `slipway_${randomBytes(32).toString('base64url')}`;
-}
-
-/** The stored form of a key: SHA-256 in hexadecimal. */
+/** The stored form of a key: SHA-256 in hexadecimal. A random key cannot be guessed, so a fast digest is safe. */
 export function hashOfKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

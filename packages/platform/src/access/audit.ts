@@ -2,14 +2,13 @@ import type { AuditQuery } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { isRecord, parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
-import { matchedRoutes } from 'hono/route';
 import { type Kysely, sql } from 'kysely';
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import { type Caller, callerOf } from './caller.ts';
-import { type Operation, operationOf } from './scopes.ts';
+import { type Operation, operationOf, routeOf } from './scopes.ts';
 
 interface Change {
   readonly operation: string;
@@ -155,8 +154,7 @@ export function auditChanges(kysely: Kysely<Schema>, log: Logger): MiddlewareHan
 }
 
 function idsIn(c: Context): Record<string, string> {
-  const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
-  const names = route?.path.split('/') ?? [];
+  const names = routeOf(c)?.path.split('/') ?? [];
   const values = c.req.path.split('/');
   return Object.fromEntries(
     names.flatMap((name, index) => {

@@ -3,6 +3,7 @@ import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoint
 import type { Endpoint } from '@slipway/contract/endpoint';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import type { RouterRoute } from 'hono/types';
 
 import { HttpProblem } from '../http/problem.ts';
 import { callerOf, isOperator, permits } from './caller.ts';
@@ -74,9 +75,14 @@ export const requireScope: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
+/** The route that serves a request, after its middleware. */
+export function routeOf(c: Context): RouterRoute | undefined {
+  return matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
+}
+
 /** The endpoint of a request; undefined if no route serves it. */
 export function operationOf(c: Context): Operation | undefined {
-  const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
+  const route = routeOf(c);
   if (route === undefined) return undefined;
   const operation = operationAt(route.method, route.path);
   if (operation === undefined) {

@@ -5,6 +5,7 @@ import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { AgentStartError } from '../runtime/agentStart.ts';
 import { type CommandEnd, runShellCommand, type Shell } from '../runtime/command.ts';
 import type { ContainedBuild } from '../runtime/docker/containedShell.ts';
+import { lastLinesText } from '../runtime/outputLines.ts';
 import { BuildFailure, createFailureLines, type FailureLines } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
 import { checkGraphs, locateGraphConfig, findGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
@@ -210,8 +211,7 @@ function failureOf(
   limits: BuildLimits,
 ): BuildFailure {
   const full = lines.hasDiskFullLine ? 'The disk is full (ENOSPC). ' : '';
-  const shown = lines.relevantLines();
-  const said = shown.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${shown.join('\n')}`;
+  const said = lastLinesText(lines.relevantLines());
   return new BuildFailure(`${full}${what} (\`${command}\`) ${describeEnd(end, limits)}.${said}`);
 }
 

@@ -4,6 +4,7 @@ import { errorText } from '@slipway/contract/codedError';
 import { request } from 'undici';
 
 import { PlatformError } from '../errors.ts';
+import { lastLinesText } from './outputLines.ts';
 
 /** How long a replaced agent may continue its runs, in milliseconds. Default of `SLIPWAY_AGENT_DRAIN_MS`. */
 export const DRAIN_MS = 30_000;
@@ -56,10 +57,9 @@ export class AgentStartError extends PlatformError {
   readonly lastLines: readonly string[];
 
   constructor(failure: AgentStartFailure, lastLines: readonly string[]) {
-    const outputText =
-      lastLines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lastLines.join('\n')}`;
     const neverRan = failure.kind === 'aborted' || failure.kind === 'container';
-    super('SLIPWAY_AGENT_START_FAILED', `${describeFailure(failure)}${neverRan ? '' : outputText}`);
+    const output = neverRan ? '' : lastLinesText(lastLines);
+    super('SLIPWAY_AGENT_START_FAILED', `${describeFailure(failure)}${output}`);
     this.name = 'AgentStartError';
     this.failure = failure;
     this.lastLines = lastLines;

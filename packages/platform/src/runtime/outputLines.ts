@@ -101,6 +101,11 @@ export function followOutput(
   };
 }
 
+/** The last lines of a failed program, to follow a sentence. */
+export function lastLinesText(lines: readonly string[]): string {
+  return lines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lines.join('\n')}`;
+}
+
 /** The address in a ready line, or undefined for any other line (agents also print JSON). */
 function parseReadyUrl(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;

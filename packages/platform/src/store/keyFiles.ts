@@ -44,7 +44,12 @@ export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv): Promi
  */
 export async function loadApiKey(home: string, given?: string): Promise<string> {
   if (given !== undefined && given !== '') return given;
-  return readOrCreate(home, join(home, 'api.key'), () => `slipway_${randomBytes(32).toString('base64url')}`);
+  return readOrCreate(home, join(home, 'api.key'), newApiKey);
+}
+
+/** A new API key: 256 random bits. */
+export function newApiKey(): string {
+  return `slipway_${randomBytes(32).toString('base64url')}`;
 }
 
 /** The key that seals stored secrets: 32 bytes, derived from the master key. */

@@ -1,9 +1,12 @@
+import type { FeedbackLinks } from '@slipway/contract/runApi/feedback';
+
 import { HttpProblem } from '../../http/problem.ts';
 import { encodeEvent } from '../../http/serverSentEvents.ts';
 import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { StreamEvent } from '../store/eventStore.ts';
 import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
+import type { Kwargs } from './newRun.ts';
 
 /** Why a run stops. `handover`: another process will claim it. `lost`: one may have, so nothing is changed here. */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'handover' | 'lost';
@@ -16,17 +19,22 @@ export interface RunEnding {
   readonly failure: RunFailure | undefined;
 }
 
+/** How an ended run has ended, by its record; its values are `null` there if a checkpoint has them. */
+export function recordedEnding({ status, error, output }: RunRecord): RunEnding {
+  return {
+    status: status as RunEnding['status'],
+    values: JSON.stringify(output),
+    failure: error ?? undefined,
+  };
+}
+
 /** Whether the run continues in another process. */
 export function continuesElsewhere(ending: RunEnding): boolean {
   return ending.status === 'handed_over' || ending.status === 'lost';
 }
 
 /** The `kwargs` that decide how a process keeps a run. */
-export interface LiveRunKwargs {
-  readonly temporary?: boolean;
-  readonly resumable?: boolean;
-  readonly feedback_keys?: readonly string[] | null;
-}
+export type LiveRunKwargs = Partial<Pick<Kwargs, 'temporary' | 'resumable' | 'feedback_keys'>>;
 
 /** A run in this process, from its acceptance until it ends or continues in another process. */
 export class LiveRun {
@@ -164,9 +172,6 @@ export class LiveRun {
     return subscriber;
   }
 }
-
-/** A run's feedback links, by key. */
-export type FeedbackLinks = Record<string, string>;
 
 /** The followed run or thread continues in another process: readers are cut off, and ask again. */
 export class RunMovedError extends HttpProblem {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 
+import type { FeedbackLinks } from '@slipway/contract/runApi/feedback';
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
@@ -9,10 +10,10 @@ import { pause } from '../../pause.ts';
 import { Slots } from '../../slots.ts';
 import type { RunEndReports } from '../webhooks/runEndReports.ts';
 import {
-  type FeedbackLinks,
   continuesElsewhere,
   LiveRun,
   type LiveRunKwargs,
+  recordedEnding,
   type RunEnding,
   RunMovedError,
   type StopReason,
@@ -304,9 +305,7 @@ export class RunService {
 }
 
 async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<RunEnding> {
-  const status = record.status as RunEnding['status'];
-  const failure = record.error ?? undefined;
-  if (failure !== undefined) return { status, values: 'null', failure };
-  if (record.output !== null) return { status, values: JSON.stringify(record.output), failure };
-  return { status, values: await outcomes.storedValues(record), failure };
+  const recorded = recordedEnding(record);
+  if (record.error !== null || record.output !== null) return recorded;
+  return { ...recorded, values: await outcomes.storedValues(record) };
 }

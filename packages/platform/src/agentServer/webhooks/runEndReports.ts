@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
 
 import { wireRun } from '../http/wire.ts';
-import type { RunEnding } from '../runs/liveRun.ts';
+import { recordedEnding, type RunEnding } from '../runs/liveRun.ts';
 import { type RunRecord, webhookOf } from '../store/agentDatabase.ts';
 import type { PendingWebhooks } from '../store/pendingWebhooks.ts';
 import type { Webhooks } from './webhooks.ts';
-
-type ReportedEnding = Pick<RunEnding, 'status' | 'failure' | 'values'>;
 
 interface RunEndReportsParts {
   readonly webhooks: Webhooks;
@@ -26,7 +24,7 @@ export class RunEndReports {
   }
 
   /** Reports a run's end, if it has a webhook. Never throws. */
-  async send(record: RunRecord, ending: ReportedEnding): Promise<void> {
+  async send(record: RunRecord, ending: RunEnding): Promise<void> {
     const url = webhookOf(record);
     if (url === undefined) return;
     const { webhooks, pendingWebhooks, log } = this.#parts;
@@ -45,19 +43,10 @@ export class RunEndReports {
 }
 
 /** JSON text: the body of a run's webhook: the ended run without its `kwargs`, with its values. */
-function bodyOf(record: RunRecord, ending: ReportedEnding): string {
+function bodyOf(record: RunRecord, ending: RunEnding): string {
   const { kwargs: _kwargs, ...run } = wireRun(record);
   const { status, failure } = ending;
   const answer = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
   // The values are already JSON.
   return `${answer.slice(0, -1)},"values":${ending.values}}`;
-}
-
-/** How a run ended that has its values in its record. */
-function recordedEnding({ status, error, output }: RunRecord): ReportedEnding {
-  return {
-    status: status as RunEnding['status'],
-    failure: error ?? undefined,
-    values: JSON.stringify(output),
-  };
 }

@@ -7,7 +7,7 @@ import { CONTAINED_HOME, containedBuildEnvironment } from '../childEnvironment.t
 import type { CommandEnd, Shell, ShellCommand } from '../command.ts';
 import { SOCKETS } from '../containedNetwork.ts';
 import { type ContainerOwner, inPlace, nameOf, NOBODY, runCall } from './containerRequest.ts';
-import { type Docker, lastWords, readEngine, requireEngine } from './dockerCommand.ts';
+import { type Docker, lastWords, readEngine, removeContainers, requireEngine } from './dockerCommand.ts';
 import { haveImage } from './images.ts';
 import { openEgressSocket } from './sockets.ts';
 
@@ -106,7 +106,7 @@ async function runInContainer(
     if (run.end.kind === 'exited') await requireEnd(docker, { name, command, code: run.end.code, last });
     return run.end;
   } finally {
-    const { code } = await docker({ args: ['rm', '--force', '--volumes', name] });
+    const { code } = await removeContainers(docker, [name]);
     if (code !== 0) onNotRemoved(name);
     await sockets.close();
   }

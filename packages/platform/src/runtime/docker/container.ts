@@ -8,9 +8,9 @@ import {
   probeUntilOk,
   type RunningAgent,
 } from '../agentStart.ts';
-import { followOutput } from '../outputLines.ts';
+import { followOutput, lastLinesText } from '../outputLines.ts';
 import { createSecretMask } from '../secretMask.ts';
-import type { Docker } from './dockerCommand.ts';
+import { type Docker, removeContainers } from './dockerCommand.ts';
 
 /** The delay before an unanswered query about a container is repeated, in ms. */
 const ASK_AGAIN_MS = 1_000;
@@ -59,16 +59,13 @@ export class Container {
   async whyNoPort(said: string): Promise<string> {
     const { stdout, stderr } = await this.#docker({ args: ['logs', '--tail', '20', this.#name] });
     const mask = createSecretMask(Object.values(this.#options.env));
-    const lines = [...stdout, ...stderr].map((line) => mask(line));
-    const last = lines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lines.join('\n')}`;
+    const last = lastLinesText([...stdout, ...stderr].map((line) => mask(line)));
     return `The container publishes no port (${said}).${last}`;
   }
 
   /** Removes the container, running or not. Further calls share the first result. */
   remove(): Promise<void> {
-    this.#removed ??= this.#docker({ args: ['rm', '--force', '--volumes', this.#name] }).then(() =>
-      this.#onRemoved(),
-    );
+    this.#removed ??= removeContainers(this.#docker, [this.#name]).then(() => this.#onRemoved());
     return this.#removed;
   }
 

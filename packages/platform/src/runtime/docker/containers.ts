@@ -26,6 +26,7 @@ import {
   type Docker,
   lastWords,
   readEngine,
+  removeContainers,
   requireEngine,
 } from './dockerCommand.ts';
 import { haveImage, holdImage, releaseImages } from './images.ts';
@@ -108,7 +109,7 @@ export function createContainers(options: { command: string; platform: string; c
         left.flatMap(([id = '', name = '']) => (name.endsWith(DOOR) === isDoor ? [id] : [])),
       );
       for (const ids of [agents ?? [], doors ?? []]) {
-        if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
+        if (ids.length > 0) await removeContainers(docker, ids);
       }
       await removeLeftSockets(owner);
       return left.length;

@@ -110,6 +110,11 @@ export function lastWords({ code, stdout, stderr }: DockerEnd): string {
   return said ?? (code === null ? 'it ended without output' : `exit code ${code}`);
 }
 
+/** Removes containers, running or not, with their volumes. */
+export function removeContainers(docker: Docker, containers: readonly string[]): Promise<DockerEnd> {
+  return docker({ args: ['rm', '--force', '--volumes', ...containers] });
+}
+
 export async function engineAnswers(docker: Docker): Promise<boolean> {
   return (await askEngine(docker)).code === 0;
 }
