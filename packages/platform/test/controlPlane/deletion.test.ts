@@ -16,12 +16,7 @@ const platform = TestPlatform.use();
 async function remove(id: string): Promise<void> {
   const { status } = await platform.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=true`);
   expect(status).toBe(204);
-  await gone(id);
-}
-
-async function gone(id: string): Promise<void> {
-  const status = async () => (await platform.call('GET', `/v2/deployments/${id}`)).status;
-  await vi.waitFor(async () => expect(await status()).toBe(404), { timeout: 30_000 });
+  await platform.gone(id);
 }
 
 /** Makes the removal of every deployment fail. Returns the function that lets it succeed. */
@@ -42,8 +37,8 @@ describe('deleting several deployments', () => {
     const [one, two] = [await platform.create('several 1'), await platform.create('several 2')];
     const { status, json } = await removeAll(one, two, one);
     expect({ status, json }).toEqual({ status: 200, json: { deleted: [one, two], failed: [] } });
-    await gone(one);
-    await gone(two);
+    await platform.gone(one);
+    await platform.gone(two);
   });
 
   it('deletes those that exist: 207, or 404 if none exists', async () => {
@@ -53,7 +48,7 @@ describe('deleting several deployments', () => {
     const { status, json } = await removeAll(missing, there);
     const failed = [{ deployment_id: missing, detail }];
     expect({ status, json }).toEqual({ status: 207, json: { deleted: [there], failed } });
-    await gone(there);
+    await platform.gone(there);
     expect(await removeAll(missing)).toMatchObject({ status: 404, json: { detail } });
     expect((await platform.call('DELETE', '/v2/deployments')).status).toBe(422);
   });
@@ -75,7 +70,7 @@ describe('a deployment that is deleted', () => {
   it('leaves its tracing project, which can be deleted later, when its name is needed again', async () => {
     const id = await platform.create('left');
     await platform.call('DELETE', `/v2/deployments/${id}`);
-    await gone(id);
+    await platform.gone(id);
     const body = createBody({ name: 'left' });
     const { status, json } = await platform.post(body);
     const path = `/v2/deployments/${id}?delete_tracing_project=true`;
@@ -97,7 +92,7 @@ describe('a deployment that is deleted', () => {
       10_000,
     );
     await allow();
-    await gone(id);
+    await platform.gone(id);
   });
 
   it('takes its tracing project with it, also if a later request does not ask for that', async () => {
@@ -107,7 +102,7 @@ describe('a deployment that is deleted', () => {
       expect((await platform.call('DELETE', `/v2/deployments/${id}${query}`)).status).toBe(204);
     }
     await allow();
-    await gone(id);
+    await platform.gone(id);
     await platform.create('asked once');
   });
 
@@ -171,7 +166,7 @@ describe('a deployment that is deleted', () => {
       }
       if (!atOnce) {
         await platform.call('DELETE', `/v2/deployments/${id}`);
-        await gone(id);
+        await platform.gone(id);
         expect(await tracing.feedbackOf(runIds[id] ?? '', { deploymentId: id })).toHaveLength(1);
       }
       await remove(id);

@@ -5,17 +5,12 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { HAND_OVER_MS } from '../../src/runtime/agentStart.ts';
 import { type AgentSpec, Fleet, STARTS_AT_ONCE, restartDelay } from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import type { RunningAgent } from '../../src/runtime/agentStart.ts';
-
-interface Agent extends RunningAgent {
-  readonly state: { drained: number; killed: boolean };
-  crash(): void;
-}
+import { FakeAgent } from './fakeAgent.ts';
 
 let fleet: Fleet;
 /** The calls to the gateway, in order. */
 let told: string[];
-let started: Agent[];
+let started: FakeAgent[];
 let failStarts: boolean;
 let requestsOver: Promise<void>;
 
@@ -43,40 +38,20 @@ beforeEach(() => {
   });
 });
 
-function newAgent(): Agent {
-  let end: (exit: { code: number | null; signal: string | null }) => void = () => undefined;
-  const state = { drained: 0, killed: false };
-  return {
-    url: 'http://127.0.0.1:1',
-    state,
-    exited: new Promise((resolve) => (end = resolve)),
-    crash: () => end({ code: 1, signal: null }),
-    drain: (ms) => {
-      state.drained = ms;
-      end({ code: 0, signal: null });
-      return Promise.resolve();
-    },
-    kill: () => {
-      state.killed = true;
-      end({ code: null, signal: 'SIGKILL' });
-    },
-  };
-}
-
 function spec(revisionId: string): AgentSpec {
   return {
     deploymentId: 'd',
     revisionId,
     start: () => {
       if (failStarts) return Promise.reject(new Error('does not start'));
-      const agent = newAgent();
+      const agent = new FakeAgent();
       started.push(agent);
       return Promise.resolve(agent);
     },
   };
 }
 
-const agentAt = (index: number): Agent => {
+const agentAt = (index: number): FakeAgent => {
   const agent = started[index];
   if (agent === undefined) throw new Error(`No agent number ${index} was started.`);
   return agent;
@@ -93,12 +68,12 @@ describe('the fleet', () => {
     let over = (): void => undefined;
     requestsOver = new Promise((resolve) => (over = resolve));
     await serve('b');
-    expect(agentAt(0).state.drained).toBe(0);
+    expect(agentAt(0).drained).toBe(false);
     over();
-    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS), 10_000);
+    await vi.waitFor(() => expect(agentAt(0).drainedMs).toBe(100 + HAND_OVER_MS), 10_000);
     requestsOver = new Promise(() => undefined);
     await serve('c');
-    await vi.waitFor(() => expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS), 10_000);
+    await vi.waitFor(() => expect(agentAt(1).drainedMs).toBe(100 + HAND_OVER_MS), 10_000);
     expect(started).toHaveLength(3);
   });
 
@@ -107,7 +82,7 @@ describe('the fleet', () => {
     const agent = await fleet.start(spec('b'), new AbortController().signal);
     fleet.handOver(spec('b'), agent).undo();
     expect(told).toEqual(['d to a', 'd to b', 'd to a']);
-    expect(agentAt(1).state.killed).toBe(true);
+    expect(agentAt(1).killed).toBe(true);
     // The old one is still supervised; the one that was stopped is not.
     agentAt(0).crash();
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 10_000);
@@ -145,12 +120,12 @@ describe('the fleet', () => {
   it('restarts no agent that was switched away from, removed or closed', async () => {
     await serve('a');
     await serve('b');
-    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS), 10_000);
+    await vi.waitFor(() => expect(agentAt(0).drainedMs).toBe(100 + HAND_OVER_MS), 10_000);
     await fleet.remove('d');
-    expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS);
+    expect(agentAt(1).drainedMs).toBe(100 + HAND_OVER_MS);
     await serve('c');
     await fleet.close();
-    expect(agentAt(2).state.drained).toBe(10);
+    expect(agentAt(2).drainedMs).toBe(10);
     expect(started).toHaveLength(3);
   });
 
@@ -172,7 +147,7 @@ it('few agents are restored at once, so that each starts within the timeout, and
   const slow = (index: number): AgentSpec => ({
     ...spec('a'),
     deploymentId: `d${index}`,
-    start: () => new Promise((resolve) => ends.push(() => resolve(newAgent()))),
+    start: () => new Promise((resolve) => ends.push(() => resolve(new FakeAgent()))),
   });
   for (let index = 0; index < 3 * STARTS_AT_ONCE; index++) fleet.restore(slow(index));
   for (const wave of [1, 2, 3]) {
@@ -191,7 +166,7 @@ it('new agents start a few at a time, unless their start is canceled', async () 
   const waiting = new AbortController();
   const slow: AgentSpec = {
     ...spec('a'),
-    start: () => new Promise((resolve) => ends.push(() => resolve(newAgent()))),
+    start: () => new Promise((resolve) => ends.push(() => resolve(new FakeAgent()))),
   };
   const first = Array.from({ length: STARTS_AT_ONCE }, () => fleet.start(slow, waiting.signal));
   const canceled = fleet.start(slow, canceling.signal);

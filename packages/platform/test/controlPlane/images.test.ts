@@ -104,9 +104,7 @@ it('an image is deployed with a log of ignored settings, replaced, restored, and
   expect(platform.serving.get(id)).toBe(first);
 
   await platform.call('DELETE', `/v2/deployments/${id}`);
-  await vi.waitFor(async () => {
-    expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404);
-  }, 15_000);
+  await platform.gone(id);
   expect(await containersOf(id)).toEqual([]);
   expect((await engine.images()).filter((name) => name.includes(id))).toEqual([]);
 });
@@ -124,14 +122,12 @@ it('an image that does not start fails its revision, and the earlier one keeps s
 });
 
 it('a deployment for remote compute is not run here', async () => {
-  const listener = await platform.call('POST', '/v2/listeners', {
+  const listener_id = await platform.register('/v2/listeners', {
     compute_type: 'cluster',
     compute_id: 'the cluster',
     compute_config: {},
   });
-  const [id, revision] = await deployImage('elsewhere', IMAGE, {
-    source_config: { listener_id: listener.json.id },
-  });
+  const [id, revision] = await deployImage('elsewhere', IMAGE, { source_config: { listener_id } });
   await platform.reaches(id, revision, 'DEPLOY_FAILED');
   expect(await reasonOf(id, revision)).toContain(
     "The deployment is for the listener of cluster 'the cluster'",

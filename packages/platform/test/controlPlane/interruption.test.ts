@@ -1,26 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { aborted, type Answer, gate, TestPlatform } from './testPlatform.ts';
+import { type Answer, gate, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
 
 const interrupt = (id: string, revision: string): Promise<Answer> =>
   platform.call('POST', `/v2/deployments/${id}/revisions/${revision}/interrupt`);
 
-/** Builds that end only when they are canceled. */
-function buildUntilCalledOff(): { readonly calledOff: () => number } {
-  let count = 0;
-  platform.onBuild = async ({ signal }) => {
-    await aborted(signal);
-    count += 1;
-    return { ok: false, reason: 'The build was canceled.' };
-  };
-  return { calledOff: () => count };
-}
-
 describe('a revision that is interrupted', () => {
   it('during its build is INTERRUPTED immediately, and its build is cancelled', async () => {
-    const builds = buildUntilCalledOff();
+    platform.hangIn('BUILDING');
     const id = await platform.create('interrupted build');
     const revision = await platform.release(id, 'BUILDING');
     const { status, json } = await interrupt(id, revision);
@@ -30,7 +19,7 @@ describe('a revision that is interrupted', () => {
       status: 'INTERRUPTED',
       status_message: 'It was interrupted on request.',
     });
-    await vi.waitFor(() => expect(builds.calledOff()).toBe(1), 10_000);
+    await vi.waitFor(() => expect(platform.builds.at(-1)?.signal.aborted).toBe(true), 10_000);
     expect(await platform.history(revision)).toEqual([
       'CREATING',
       'QUEUED',
@@ -41,7 +30,7 @@ describe('a revision that is interrupted', () => {
   });
 
   it('while it is queued is not built, and the next one is', async () => {
-    buildUntilCalledOff();
+    platform.hangIn('BUILDING');
     const id = await platform.create('interrupted in the queue');
     const first = await platform.release(id, 'BUILDING');
     const waiting = await platform.release(id, 'QUEUED');
@@ -64,10 +53,7 @@ describe('a revision that is interrupted', () => {
 
   it('while its agent starts leaves the active one serving', async () => {
     const { id, revision: good } = await platform.deployed('interrupted start');
-    platform.onStart = async ({ signal }) => {
-      await aborted(signal);
-      throw new Error('called off');
-    };
+    platform.hangIn('DEPLOYING');
     const revision = await platform.release(id, 'DEPLOYING');
     expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
     platform.playAsUsual();
@@ -89,7 +75,7 @@ describe('a revision that is interrupted', () => {
   });
 
   it('a second time gets the same answer, also for two at the same time', async () => {
-    buildUntilCalledOff();
+    platform.hangIn('BUILDING');
     const id = await platform.create('interrupted twice');
     const revision = await platform.release(id, 'BUILDING');
     const both = await Promise.all([interrupt(id, revision), interrupt(id, revision)]);

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { RESTARTS_MAX } from '../../src/controlPlane/orchestrator.ts';
 import type { ControlPlaneOptions } from '../../src/controlPlane/controlPlane.ts';
-import { aborted, gate, TestPlatform } from './testPlatform.ts';
+import { gate, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
 
@@ -35,14 +35,8 @@ describe('a killed platform', () => {
   it('builds and deploys again what was in progress', async () => {
     for (const stage of ['BUILDING', 'DEPLOYING'] as const) {
       const id = await platform.create(`killed while ${stage}`);
-      const never = async (options: { signal: AbortSignal }): Promise<never> => {
-        await aborted(options.signal);
-        throw new Error('called off');
-      };
-      if (stage === 'BUILDING') platform.onBuild = never;
-      else platform.onStart = never;
-      const revision = await platform.release(id);
-      await platform.reaches(id, revision, stage);
+      platform.hangIn(stage);
+      const revision = await platform.release(id, stage);
       await killedAndStartedAgain();
       await platform.reaches(id, revision, 'DEPLOYED');
       expect(platform.serving.get(id)).toBe(revision);
@@ -51,13 +45,8 @@ describe('a killed platform', () => {
 
   it('fails a revision that is killed in every attempt', async () => {
     const id = await platform.create('kills');
-    const begun = gate();
-    platform.onBuild = () => {
-      begun.open();
-      return new Promise(() => undefined);
-    };
-    const revision = await platform.release(id);
-    await begun.promise;
+    platform.hangIn('BUILDING');
+    const revision = await platform.release(id, 'BUILDING');
     await countAsLastAttempt(revision);
     await killedAndStartedAgain();
     await platform.reaches(id, revision, 'INTERRUPTED');
@@ -65,13 +54,9 @@ describe('a killed platform', () => {
 
   it('keeps an active revision that is killed in every attempt to deploy it again', async () => {
     const { id, revision } = await platform.deployed('keeps serving');
-    const begun = gate();
-    platform.onStart = () => {
-      begun.open();
-      return new Promise(() => undefined);
-    };
+    platform.hangIn('DEPLOYING');
     await platform.redeploy(id, revision);
-    await begun.promise;
+    await platform.reaches(id, revision, 'DEPLOYING');
     await countAsLastAttempt(revision);
     await killedAndStartedAgain();
     await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
@@ -80,13 +65,8 @@ describe('a killed platform', () => {
 
   it('continues a newer revision, even if the directory of the active one is gone', async () => {
     const { id } = await platform.deployed('lost both directories');
-    const begun = gate();
-    platform.onBuild = () => {
-      begun.open();
-      return new Promise(() => undefined);
-    };
-    const newer = await platform.release(id);
-    await begun.promise;
+    platform.hangIn('BUILDING');
+    const newer = await platform.release(id, 'BUILDING');
     await rm(`${platform.home}/builds`, { recursive: true });
     await killedAndStartedAgain();
     await platform.reaches(id, newer, 'DEPLOYED');
@@ -126,10 +106,7 @@ describe('a killed platform', () => {
       .where('id', '=', id)
       .execute();
     await killedAndStartedAgain();
-    await vi.waitFor(
-      async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
-      10_000,
-    );
+    await platform.gone(id);
   });
 });
 
@@ -156,14 +133,10 @@ describe('a platform that is stopped by SIGTERM', () => {
   });
 
   it('returns its work to the queue without counting an attempt, and drains the agents', async () => {
-    const serving = await platform.create('drained at stop');
-    const active = await platform.release(serving, 'DEPLOYED');
+    const { revision: active } = await platform.deployed('drained at stop');
     const agent = platform.agentOf(active);
     const id = await platform.create('stopped half way');
-    platform.onBuild = async (build) => {
-      await aborted(build.signal);
-      return { ok: false, reason: 'called off' };
-    };
+    platform.hangIn('BUILDING');
     const revision = await platform.release(id, 'BUILDING');
     await platform.controlPlane.close();
     expect(agent.drained).toBe(true);

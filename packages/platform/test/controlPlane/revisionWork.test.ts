@@ -174,10 +174,7 @@ describe('a redeploy', () => {
     await platform.release(id, 'DEPLOYED');
     await rm(`${platform.home}/builds/${id}/${first}`, { recursive: true });
     await platform.redeploy(id, first);
-    await vi.waitFor(
-      async () => expect((await platform.deployment(id)).active_revision_id).toBe(first),
-      10_000,
-    );
+    await platform.serves(id, first);
     expect((await platform.history(first)).slice(7)).toEqual([
       'AWAITING_DEPLOY',
       'AWAITING_BUILD',
@@ -190,10 +187,7 @@ describe('a redeploy', () => {
 
   it('interrupts a build instead of waiting for it', async () => {
     const { id, revision: good } = await platform.deployed('interrupts');
-    platform.onBuild = async (build) => {
-      await aborted(build.signal);
-      return { ok: false, reason: 'called off' };
-    };
+    platform.hangIn('BUILDING');
     const slow = await platform.release(id, 'BUILDING');
     await platform.redeploy(id, good);
     await platform.reaches(id, slow, 'INTERRUPTED');

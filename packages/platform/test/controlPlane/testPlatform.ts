@@ -19,12 +19,12 @@ import type { BuildRevision, StartAgent } from '../../src/controlPlane/dependenc
 import { createLogger } from '../../src/http/logger.ts';
 import { problemHandler, unservedHandler } from '../../src/http/problem.ts';
 import { createContainers } from '../../src/runtime/docker/containers.ts';
-import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 import type { Database } from '../../src/store/database.ts';
 import { loadSealing } from '../../src/store/keyFiles.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { RotatingSealing } from '../../src/store/sealing.ts';
 import { openTestDatabase } from '../testDatabase.ts';
+import { FakeAgent } from './fakeAgent.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
 import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
@@ -56,16 +56,6 @@ export interface Answer {
   readonly status: number;
   readonly json: AnswerBody;
   readonly headers: Headers;
-}
-
-/** An in-memory agent that ends on request. */
-export interface FakeAgent extends RunningAgent {
-  readonly revisionId: string;
-  readonly env: Record<string, string>;
-  /** Ends without a request. */
-  crash(): void;
-  drained: boolean;
-  killed: boolean;
 }
 
 /** A control plane on a real database, with simulated builds and agents. */
@@ -118,6 +108,16 @@ export class TestPlatform {
     this.onStart = () => Promise.resolve();
   }
 
+  /** From now on builds or starts end only when they are canceled. */
+  hangIn(status: 'BUILDING' | 'DEPLOYING'): void {
+    const untilCanceled = async ({ signal }: { signal: AbortSignal }): Promise<never> => {
+      await aborted(signal);
+      throw new Error('called off');
+    };
+    if (status === 'BUILDING') this.onBuild = untilCanceled;
+    else this.onStart = untilCanceled;
+  }
+
   get kysely(): Kysely<Schema> {
     return this.database.kysely;
   }
@@ -162,7 +162,9 @@ export class TestPlatform {
       startAgent: (start) =>
         unlessKilled(async () => {
           await this.onStart(start);
-          return this.#agent(start.env);
+          const agent = new FakeAgent(start.env);
+          this.agents.push(agent);
+          return agent;
         }),
       // A machine without a container engine. Tests of images set their own.
       containers: createContainers({ command: join(this.home, 'no-docker'), platform: 'test' }),
@@ -192,31 +194,6 @@ export class TestPlatform {
     await this.controlPlane.close();
     await this.database.close();
     await rm(this.home, { recursive: true, force: true });
-  }
-
-  #agent(env: Record<string, string>): FakeAgent {
-    let end: (exit: { code: number | null; signal: string | null }) => void = () => undefined;
-    const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => (end = resolve));
-    const agent: FakeAgent = {
-      url: 'http://127.0.0.1:1',
-      revisionId: env['SLIPWAY_AGENT_REVISION_ID'] ?? '',
-      env,
-      exited,
-      drained: false,
-      killed: false,
-      crash: () => end({ code: 1, signal: null }),
-      drain: () => {
-        agent.drained = true;
-        end({ code: 0, signal: null });
-        return Promise.resolve();
-      },
-      kill: () => {
-        agent.killed = true;
-        end({ code: null, signal: 'SIGKILL' });
-      },
-    };
-    this.agents.push(agent);
-    return agent;
   }
 
   /** Sends a request with the platform's own key. A body that is no string is sent as JSON. */
@@ -254,6 +231,13 @@ export class TestPlatform {
   /** Creates a deployment of source `internal_source`. Returns its id. */
   async create(name: string, more: Record<string, unknown> = {}): Promise<string> {
     const { status, json } = await this.post(createBody({ name, ...more }));
+    expect(status, JSON.stringify(json)).toBe(201);
+    return json.id;
+  }
+
+  /** Creates an integration (`/v1/integrations/github/install`), a listener or a key. Returns its id. */
+  async register(path: string, body: object): Promise<string> {
+    const { status, json } = await this.call('POST', path, body);
     expect(status, JSON.stringify(json)).toBe(201);
     return json.id;
   }
@@ -304,6 +288,18 @@ export class TestPlatform {
       timeout: 30_000,
       interval: 25,
     });
+  }
+
+  /** Waits until a revision is the active one. */
+  async serves(deploymentId: string, revisionId: string): Promise<void> {
+    const active = async () => (await this.deployment(deploymentId)).active_revision_id;
+    await vi.waitFor(async () => expect(await active()).toBe(revisionId), 10_000);
+  }
+
+  /** Waits until a deployment that is deleted is gone. */
+  async gone(deploymentId: string): Promise<void> {
+    const status = async () => (await this.call('GET', `/v2/deployments/${deploymentId}`)).status;
+    await vi.waitFor(async () => expect(await status()).toBe(404), { timeout: 30_000 });
   }
 
   /** Waits until a revision has ended with any status. */

@@ -87,13 +87,16 @@ export class Stock {
       this.#deployments.push({ id, revisions: [(await platform.deployment(id)).latest_revision_id] });
     }
     const objectPaths = [await platform.upload(this.withUploads), await platform.upload(this.withUploads)];
-    const make = async (path: string, body: object): Promise<string> => this.#make(path, body);
     this.#listeners = [
-      await make('/v2/listeners', { ...LISTENER, compute_id: 'cluster' }),
-      await make('/v2/listeners', { compute_type: 'docker', compute_config: {}, compute_id: 'docker' }),
+      await platform.register('/v2/listeners', { ...LISTENER, compute_id: 'cluster' }),
+      await platform.register('/v2/listeners', {
+        compute_type: 'docker',
+        compute_config: {},
+        compute_id: 'docker',
+      }),
     ];
     this.#integrations = [
-      await make('/v1/integrations/github/install', { ...INTEGRATION, name: 'git host' }),
+      await platform.register('/v1/integrations/github/install', { ...INTEGRATION, name: 'git host' }),
     ];
     this.known = { listeners: this.#listeners, integrations: this.#integrations, objectPaths };
     this.followed = await this.#follow(this.#integrations[0]!);
@@ -109,7 +112,7 @@ export class Stock {
     const file = join(this.#platform.home, 'webhook-secret');
     await writeFile(file, secret);
     const url = join(this.#platform.home, 'no-repository');
-    const integrationId = await this.#make('/v1/integrations/github/install', {
+    const integrationId = await this.#platform.register('/v1/integrations/github/install', {
       name: 'signed',
       url_prefix: url,
       webhook_secret: `file:${file}`,
@@ -213,18 +216,12 @@ export class Stock {
       case 'deleteDeployment':
         return this.#platform.create(name);
       case 'deleteListener':
-        return this.#make('/v2/listeners', { ...LISTENER, compute_id: name });
+        return this.#platform.register('/v2/listeners', { ...LISTENER, compute_id: name });
       case 'deleteIntegration':
-        return this.#make('/v1/integrations/github/install', { ...INTEGRATION, name });
+        return this.#platform.register('/v1/integrations/github/install', { ...INTEGRATION, name });
       default:
-        return this.#make('/v1/api-keys', { ...KEY, name });
+        return this.#platform.register('/v1/api-keys', { ...KEY, name });
     }
-  }
-
-  async #make(path: string, body: object): Promise<string> {
-    const { status, json } = await this.#platform.call('POST', path, body);
-    if (status !== 201) throw new Error(`${path} answered ${status}: ${JSON.stringify(json)}`);
-    return json.id;
   }
 }
 

@@ -20,12 +20,11 @@ beforeAll(async () => {
   server = await GitServer.start(root);
   // Repositories are polled only when a test does so.
   await writeFile(join(root, 'webhook-secret'), `${SECRET}\n`);
-  const { json } = await platform.call('POST', '/v1/integrations/github/install', {
+  integrationId = await platform.register('/v1/integrations/github/install', {
     name: 'host',
     url_prefix: server.url,
     webhook_secret: `file:${join(root, 'webhook-secret')}`,
   });
-  integrationId = json.id;
 });
 
 afterAll(async () => {
@@ -309,10 +308,7 @@ describe('a push found by polling', () => {
     const { latest_revision_id: patched } = await platform.deployment(followed.id);
     await platform.reaches(followed.id, patched, 'DEPLOYED');
     await platform.redeploy(followed.id, earlier);
-    await vi.waitFor(
-      async () => expect((await platform.deployment(followed.id)).active_revision_id).toBe(earlier),
-      { timeout: 10_000 },
-    );
+    await platform.serves(followed.id, earlier);
     await poll();
     const asked = server.requests.length;
     await vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(asked + 4), { timeout: 10_000 });

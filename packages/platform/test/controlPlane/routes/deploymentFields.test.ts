@@ -12,19 +12,16 @@ let integration: string;
 let listener: string;
 
 beforeAll(async () => {
-  integration = await register('/v1/integrations/github/install', { name: 'disk', url_prefix: '/srv/git' });
-  listener = await register('/v2/listeners', {
+  integration = await platform.register('/v1/integrations/github/install', {
+    name: 'disk',
+    url_prefix: '/srv/git',
+  });
+  listener = await platform.register('/v2/listeners', {
     compute_type: 'cluster',
     compute_id: 'the cluster',
     compute_config: { cluster_namespaces: ['agents'] },
   });
 });
-
-async function register(path: string, body: unknown): Promise<string> {
-  const { status, json } = await platform.call('POST', path, body);
-  expect(status, JSON.stringify(json)).toBe(201);
-  return json.id;
-}
 
 /** Every field of a request to create a deployment of the source. */
 function wholeOf(source: SourceName): Record<string, Record<string, unknown> | unknown[] | string> {

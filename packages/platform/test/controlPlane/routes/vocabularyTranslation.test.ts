@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { publicAnswerProblems } from '../../../../contract/test/controlPlane/publicDocument.ts';
 import { type Answer, createBody, TestPlatform } from '../testPlatform.ts';
 
 const platform = TestPlatform.use();
-afterAll(() => platform.close());
 
 /** The public deploy command's request, except for its name. */
 const commandCreates = (name: string = randomUUID()): Record<string, unknown> => ({
@@ -66,7 +65,7 @@ describe('a platform that accepts both vocabularies', () => {
     expect(issues(refused).map(([loc]) => loc)).toContain('source_config.deployment_type');
     // The published document, which checks other answers, does not have these types yet.
     await platform.call('DELETE', path);
-    await vi.waitFor(async () => expect((await platform.call('GET', path)).status).toBe(404), 20_000);
+    await platform.gone(json.id);
   });
 
   it('answers a request in the names of the request, at any place', async () => {

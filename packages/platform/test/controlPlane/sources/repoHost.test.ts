@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { buildRevision } from '../../../src/builder/buildRevision.ts';
 import { GitServer } from '../../git/gitServer.ts';
 import { Repository } from '../../git/repository.ts';
-import { aborted, type AnswerBody, TestPlatform } from '../testPlatform.ts';
+import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
 import { useFolder } from '../../../../../test/support/temporaryFolder.ts';
 
 const TOKEN = 'a-t0ken-of-this-test';
@@ -34,13 +34,8 @@ afterAll(async () => {
   await server.close();
 });
 
-async function integration(body: Record<string, unknown>): Promise<string> {
-  const { status, json } = await platform.call('POST', '/v1/integrations/github/install', {
-    name: crypto.randomUUID(),
-    ...body,
-  });
-  expect(status, JSON.stringify(json)).toBe(201);
-  return json.id;
+function integration(body: Record<string, unknown>): Promise<string> {
+  return platform.register('/v1/integrations/github/install', { name: crypto.randomUUID(), ...body });
 }
 
 /** Creates a deployment and waits until its first revision has ended. */
@@ -60,10 +55,9 @@ async function deploy(
 async function ended(id: string): Promise<{ revision: AnswerBody; log: string }> {
   const { latest_revision_id: revisionId } = await platform.deployment(id);
   await platform.settles(id, revisionId);
-  const path = `/v2/deployments/${id}/revisions/${revisionId}`;
   const logs = await platform.call('POST', `/v1/projects/${id}/revisions/${revisionId}/build_logs`);
   return {
-    revision: (await platform.call('GET', path)).json,
+    revision: await platform.revision(id, revisionId),
     log: logs.json.logs.map(({ message }) => message).join('\n'),
   };
 }
@@ -221,10 +215,7 @@ describe('a revision of repo_host fails with a reason', () => {
 });
 
 it('The files of a killed build are removed at the next start', async () => {
-  platform.onBuild = async (build) => {
-    await aborted(build.signal);
-    return { ok: false, reason: 'killed' };
-  };
+  platform.hangIn('BUILDING');
   const id = await platform.create('killed', {
     source: 'repo_host',
     source_config: { integration_id: onDisk, repo_url: repository.path, build_on_push: false },
