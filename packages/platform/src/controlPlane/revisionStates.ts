@@ -1,7 +1,7 @@
 import { RevisionStatus as ContractStatus } from '@slipway/contract/controlPlane/revision';
 
-/** The statuses of a revision on this platform: the contract's, without `UNKNOWN`. */
-const Status = ContractStatus.exclude(['UNKNOWN']);
+/** The statuses of a revision on this platform: the contract's, without those that no revision here has. */
+const Status = ContractStatus.exclude(['UNKNOWN', 'CREATE_FAILED']);
 export type RevisionStatus = (typeof Status.options)[number];
 /** Every status that a revision can have on this platform. */
 export const REVISION_STATUSES: readonly RevisionStatus[] = Status.options;
@@ -9,8 +9,6 @@ export const REVISION_STATUSES: readonly RevisionStatus[] = Status.options;
 export type RevisionEvent =
   /** Its row and configuration are stored. */
   | 'created'
-  /** Its source cannot be fetched. */
-  | 'createFailed'
   /** It is the revision of its deployment to process next. */
   | 'admitted'
   /** A build slot is free. */
@@ -35,17 +33,11 @@ export type RevisionEvent =
   | 'buildMissing';
 
 /**
- * The next status, by status and event. Other combinations do not occur: a revision never leaves `CREATE_FAILED`,
- * because it has nothing to build. `redeployRequested` also requires that the revision was built once; the caller
- * checks that.
+ * The next status, by status and event. Other combinations do not occur. `redeployRequested` also requires that the
+ * revision was built once; the caller checks that.
  */
 export const TRANSITIONS: Readonly<Record<RevisionStatus, Partial<Record<RevisionEvent, RevisionStatus>>>> = {
-  CREATING: {
-    created: 'QUEUED',
-    createFailed: 'CREATE_FAILED',
-    superseded: 'SKIPPED',
-    interrupted: 'INTERRUPTED',
-  },
+  CREATING: { created: 'QUEUED', superseded: 'SKIPPED', interrupted: 'INTERRUPTED' },
   QUEUED: { admitted: 'AWAITING_BUILD', superseded: 'SKIPPED', interrupted: 'INTERRUPTED' },
   AWAITING_BUILD: {
     buildStarted: 'BUILDING',
@@ -79,7 +71,6 @@ export const TRANSITIONS: Readonly<Record<RevisionStatus, Partial<Record<Revisio
   DEPLOY_FAILED: { redeployRequested: 'AWAITING_DEPLOY' },
   INTERRUPTED: { redeployRequested: 'AWAITING_DEPLOY' },
   SKIPPED: { redeployRequested: 'AWAITING_DEPLOY' },
-  CREATE_FAILED: {},
   BUILD_FAILED: { redeployRequested: 'AWAITING_DEPLOY' },
 };
 

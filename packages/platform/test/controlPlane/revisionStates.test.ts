@@ -22,7 +22,6 @@ describe('the statuses of a revision', () => {
   });
 
   it('fail at the stage that failed', () => {
-    expect(nextStatus('CREATING', 'createFailed')).toBe('CREATE_FAILED');
     expect(nextStatus('BUILDING', 'buildFailed')).toBe('BUILD_FAILED');
     expect(nextStatus('DEPLOYING', 'deployFailed')).toBe('DEPLOY_FAILED');
   });
