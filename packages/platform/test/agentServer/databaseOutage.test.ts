@@ -52,7 +52,7 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     const tidyingUp = way.hold('before', 'checkpoint_writes WHERE thread_id = ANY');
     await agent.api.send('POST', `/threads/${run.thread_id}/runs/${run.run_id}/cancel?action=rollback`);
     await tidyingUp;
-    agent.child.kill('SIGKILL');
+    void agent.kill();
     const left = await agents.query(
       `select 1 from slipway_checkpoints.checkpoints where starts_with(thread_id, 'nothing/')`,
     );
@@ -65,7 +65,7 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     const body = { assistant_id: 'chain', input: agents.scene().input('x') };
     const run = await agent.api.json('POST', '/runs', body);
     await tidyingUp;
-    agent.child.kill('SIGKILL');
+    void agent.kill();
     const { api } = await agents.start('deleted');
     await api.json('DELETE', `/threads/${run.thread_id}/runs/${run.run_id}`);
     const left = await agents.query(
@@ -83,7 +83,7 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     const update = { values: { log: ['by hand'] }, as_node: '5' };
     const cutOff = agent.api.send('POST', `/threads/${thread}/state`, update).catch(() => undefined);
     await storing;
-    agent.child.kill('SIGKILL');
+    void agent.kill();
     await cutOff;
     const { api } = await agents.start('writing');
     const { values } = await api.state(thread);
@@ -103,7 +103,7 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     const storing = way.hold('before', Buffer.from('the last state').toString('hex'));
     const cutOff = agent.api.send('POST', '/threads', body).catch(() => undefined);
     await storing;
-    agent.child.kill('SIGKILL');
+    void agent.kill();
     await cutOff;
     const { api } = await agents.start('creating');
     expect((await api.send('GET', `/threads/${thread_id}`)).status).toBe(404);
@@ -145,14 +145,7 @@ describe('during a database outage', { timeout: 240_000 }, () => {
       SLIPWAY_AGENT_DATABASE_URL: way.url,
       SLIPWAY_AGENT_LEASE_MS: '5000',
     });
-    const started = async () => {
-      const scene = agents.scene();
-      const path = `/threads/${await agent.api.thread()}/runs`;
-      const run = await agent.api.json('POST', path, { assistant_id: 'work', input: scene.input('x') });
-      await scene.untilNoted('slow-begun', 1);
-      return { scene, run: `${path}/${run.run_id}` };
-    };
-    const short = await started();
+    const short = await agents.runningIn(agent);
     way.cut();
     await short.scene.open();
     await short.scene.untilNoted('slow-ended', 1);
@@ -169,7 +162,7 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     expect(await agent.api.json('GET', short.run)).toMatchObject({ status: 'success', attempt: 1 });
     for (const what of ['first', 'quick', 'slow-begun', 'last']) expect(short.scene.count(what)).toBe(1);
 
-    const long = await started();
+    const long = await agents.runningIn(agent);
     way.cut();
     await until(
       () => Promise.resolve(agent.stderr().includes('this process lost a run')),

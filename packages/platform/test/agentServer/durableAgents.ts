@@ -70,7 +70,11 @@ export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmb
       },
     });
     started.push(agent);
-    return { ...agent, pid: agent.child.pid ?? 0, api: apiOf(agent.url) };
+    const kill = () => {
+      agent.child.kill('SIGKILL');
+      return agent.exited;
+    };
+    return { ...agent, pid: agent.child.pid ?? 0, api: apiOf(agent.url), kill };
   };
 
   return {
@@ -80,8 +84,19 @@ export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmb
     query: async (sql: string, values: unknown[] = []): Promise<any[]> =>
       (await pool.query<Record<string, unknown>>(sql, values)).rows,
     scene: () => sceneIn(home),
+    /** A run of `work` in a process of {@link DURABLE_AGENT}. Its node "slow" has begun. */
+    runningIn: async ({ api }: { api: ReturnType<typeof apiOf> }) => {
+      const scene = sceneIn(home);
+      const thread = await api.thread();
+      const path = `/threads/${thread}/runs`;
+      const { run_id: id } = await api.create(thread, { assistant_id: 'work', input: scene.input('x') });
+      await scene.untilNoted('slow-begun', 1);
+      return { scene, thread, path, id, run: `${path}/${id}` };
+    },
   };
 }
+
+export type AgentProcess = Awaited<ReturnType<ReturnType<typeof useAgentProcesses>['start']>>;
 
 /** The files to which a test's nodes write, and the gate at which they wait. */
 export function sceneIn(folder: string) {

@@ -3,24 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { Gateway } from '../../src/gateway/gateway.ts';
 import { serveGateway } from '../gateway/standIns.ts';
 import { apiOf, collectEvents, type ReadEvent, readEvents, until } from './agentUnderTest.ts';
-import { PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
+import { type AgentProcess, PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
 
 const agents = useAgentProcesses(DURABLE_AGENT);
 
 /** Short enough to wait for, but long enough for a busy machine to renew it. */
 const LEASE = { SLIPWAY_AGENT_LEASE_MS: '4000' };
-
-type Agent = Awaited<ReturnType<typeof agents.start>>;
-
-/** A run of `work` in a process. Its node "slow" has begun. */
-async function runningIn(agent: Agent) {
-  const scene = agents.scene();
-  const thread = await agent.api.thread();
-  const path = `/threads/${thread}/runs`;
-  const run = await agent.api.json('POST', path, { assistant_id: 'work', input: scene.input('x') });
-  await scene.untilNoted('slow-begun', 1);
-  return { scene, thread, path, run: `${path}/${run.run_id}` };
-}
 
 describe.concurrent('a run', { timeout: 240_000 }, () => {
   it('is handed over at SIGTERM with the runs queued behind it, without losing an attempt', async () => {
@@ -28,7 +16,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
       agents.start('drained', { SLIPWAY_AGENT_DRAIN_MS: '50', SLIPWAY_AGENT_MAX_ATTEMPTS: '1' }),
       agents.start('drained', { SLIPWAY_AGENT_MAX_ATTEMPTS: '1' }),
     ]);
-    const { scene, path, run } = await runningIn(one);
+    const { scene, path, id, run } = await agents.runningIn(one);
     const queued = await one.api.json('POST', path, {
       assistant_id: 'chain',
       input: scene.input('queued'),
@@ -44,11 +32,8 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     expect(one.stderr().replaceAll(/^\{.*\}\n/gmu, '')).toBe('');
     await scene.untilNoted('slow-begun', 2);
     expect(await two.api.json('GET', run)).toMatchObject({ status: 'running', attempt: 2 });
-    expect(
-      await agents.query('select lost_attempts from slipway_agent.runs where run_id = $1', [
-        run.split('/').at(-1),
-      ]),
-    ).toEqual([{ lost_attempts: 0 }]);
+    const lost = await agents.query('select lost_attempts from slipway_agent.runs where run_id = $1', [id]);
+    expect(lost).toEqual([{ lost_attempts: 0 }]);
     await scene.open();
     expect((await two.api.json('GET', `${run}/join`)).log).toEqual(['first', 'quick', 'slow', 'last']);
     const after = await two.api.json('GET', `${path}/${queued.run_id}/join`);
@@ -60,7 +45,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
 
   it('of a frozen process belongs to another when it wakes: it writes nothing more, and reports how the run ended', async () => {
     const [one, two] = await Promise.all([agents.start('frozen', LEASE), agents.start('frozen', LEASE)]);
-    const { scene, thread, run } = await runningIn(one);
+    const { scene, thread, run } = await agents.runningIn(one);
     const followed = await one.api.send('GET', `${run}/stream`);
     const joined = one.api.json('GET', `${run}/join`);
     one.child.kill('SIGSTOP');
@@ -91,21 +76,20 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
       agents.start('cancelled', LEASE),
       agents.start('cancelled', LEASE),
     ]);
-    const [kept, taken, frozen] = [await runningIn(one), await runningIn(one), await runningIn(three)];
-    const next = await two.api.json('POST', frozen.path, {
+    const [kept, taken, frozen] = [
+      await agents.runningIn(one),
+      await agents.runningIn(one),
+      await agents.runningIn(three),
+    ];
+    const next = await two.api.create(frozen.thread, {
       assistant_id: 'chain',
       input: frozen.scene.input('next'),
       multitask_strategy: 'rollback',
     });
-    expect((await two.api.json('GET', `${frozen.path}/${next.run_id}/join`)).log).toEqual([
-      '1',
-      '2',
-      '3',
-      '4',
-      '5',
-    ]);
+    const { log } = await two.api.join(frozen.thread, next.run_id);
+    expect(log).toEqual(['1', '2', '3', '4', '5']);
     expect((await two.api.send('GET', frozen.run)).status).toBe(404);
-    one.child.kill('SIGKILL');
+    void one.kill();
     three.child.kill('SIGSTOP');
     const answers = await Promise.all([
       two.api.send('POST', `${kept.run}/cancel?wait=true`),
@@ -131,7 +115,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     const front = await serveGateway(gateway);
     onTestFinished(() => front.kill());
     const through = apiOf(`${front.url}/agents/d1`);
-    const serve = ({ url, exited }: Agent, revisionId: string) =>
+    const serve = ({ url, exited }: AgentProcess, revisionId: string) =>
       gateway.switchTo('d1', { url, revisionId, exited });
     void serve(one, 'one');
     const scene = agents.scene();
@@ -152,7 +136,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     await until(() => Promise.resolve(seen.length >= 3), 'first and quick are seen', PATIENCE_MS);
     // Until something happens to the run, the other process reports the same.
     const beside = two.api.send('GET', path, undefined, { headers: { 'last-event-id': '0' } });
-    one.child.kill('SIGKILL');
+    void one.kill();
     // The stream breaks off, instead of a false end. A client that resumes after its last event misses nothing.
     await expect(reading).rejects.toThrow();
     void serve(two, 'two');

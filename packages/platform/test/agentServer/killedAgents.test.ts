@@ -58,8 +58,7 @@ describe.concurrent('many runs of a killed process', { timeout: 240_000 }, () =>
       'two finished nodes of each run are stored',
       PATIENCE_MS,
     );
-    first.child.kill('SIGKILL');
-    await first.exited;
+    await first.kill();
     const second = await agents.start('restarted');
     await scene.untilNoted('slow-begun', 2 * STANDING);
     await scene.open();
@@ -82,7 +81,7 @@ describe.concurrent('many runs of a killed process', { timeout: 240_000 }, () =>
     const [one, two] = await Promise.all([agents.start('beside'), agents.start('beside')]);
     const runs = await startRuns(WALKING, one.api, 'chain', scene.input);
     await scene.untilNoted('3', WALKING / 3);
-    one.child.kill('SIGKILL');
+    void one.kill();
     const outputs = await Promise.all(runs.map((run) => two.api.json('GET', `${pathOf(run)}/join`)));
     for (const output of outputs) expect(output.log).toEqual(['1', '2', '3', '4', '5']);
     for (const run of runs) {
@@ -132,52 +131,29 @@ describe.concurrent('a run of a killed process', { timeout: 240_000 }, () => {
     expect((await third.api.threadOf(thread)).status).toBe('error');
   });
 
-  it('between two interrupts asks the second question, without reusing the first answer', async () => {
+  it.each([
+    ['interrupts', 'questions', 'answer-yes'],
+    ['questions of a subgraph', 'nested', 'thinking'],
+  ])('between two %s asks the second one, without reusing the first answer', async (_, graph, between) => {
     const scene = agents.scene();
-    const first = await agents.start('questions');
+    const first = await agents.start(graph);
     const thread = await first.api.thread();
-    const path = `/threads/${thread}/runs`;
-    await first.api.json('POST', `${path}/wait`, { assistant_id: 'questions', input: scene.input('x') });
-    const run = await first.api.json('POST', path, { assistant_id: 'questions', command: { resume: 'yes' } });
-    await scene.untilNoted('answer-yes', 1);
-    first.child.kill('SIGKILL');
-    await first.exited;
-    const second = await agents.start('questions');
-    await scene.untilNoted('answer-yes', 2);
+    const question = { assistant_id: graph, input: scene.input('x') };
+    const answer = (resume: string) => ({ assistant_id: graph, command: { resume } });
+    await first.api.wait(thread, question);
+    const run = await first.api.create(thread, answer('yes'));
+    await scene.untilNoted(between, 1);
+    await first.kill();
+    const { api } = await agents.start(graph);
+    await scene.untilNoted(between, 2);
     await scene.open();
-    const asked = await second.api.json('GET', `${path}/${run.run_id}/join`);
+    const asked = await api.join(thread, run.run_id);
     expect(asked.__interrupt__).toMatchObject([{ value: 'two?' }]);
-    const answered = await second.api.json('POST', `${path}/wait`, {
-      assistant_id: 'questions',
-      command: { resume: 'no' },
-    });
+    const answered = await api.wait(thread, answer('no'));
     expect(answered.log).toEqual(['yes', 'no']);
-    await second.api.json('POST', `${path}/wait`, { assistant_id: 'questions', input: scene.input('x') });
-    const back = await second.api.json('POST', `${path}/wait`, {
-      assistant_id: 'questions',
-      command: { resume: 'maybe' },
-    });
+    await api.wait(thread, question);
+    const back = await api.wait(thread, answer('maybe'));
     expect(back.__interrupt__).toMatchObject([{ value: 'two?' }]);
-  });
-
-  it('between two questions of a subgraph asks the second one, without reusing the first answer', async () => {
-    const scene = agents.scene();
-    const first = await agents.start('nested');
-    const thread = await first.api.thread();
-    const path = `/threads/${thread}/runs`;
-    await first.api.json('POST', `${path}/wait`, { assistant_id: 'nested', input: scene.input('x') });
-    const run = await first.api.json('POST', path, { assistant_id: 'nested', command: { resume: 'yes' } });
-    await scene.untilNoted('thinking', 1);
-    first.child.kill('SIGKILL');
-    await first.exited;
-    const second = await agents.start('nested');
-    await scene.untilNoted('thinking', 2);
-    await scene.open();
-    const asked = await second.api.json('GET', `${path}/${run.run_id}/join`);
-    expect(asked.__interrupt__).toMatchObject([{ value: 'two?' }]);
-    const command = { resume: 'no' };
-    const answered = await second.api.json('POST', `${path}/wait`, { assistant_id: 'nested', command });
-    expect(answered.log).toEqual(['yes', 'no']);
   });
 
   it('that waits for a person still waits', async () => {
@@ -212,14 +188,9 @@ describe.concurrent('a run of a killed process', { timeout: 240_000 }, () => {
   });
 
   it('ends with an error if the revision that takes it over does not have its graph', async () => {
-    const scene = agents.scene();
     const first = await agents.start('regraphed');
-    const thread = await first.api.thread();
-    const path = `/threads/${thread}/runs`;
-    const run = await first.api.json('POST', path, { assistant_id: 'work', input: scene.input('x') });
-    await scene.untilNoted('slow-begun', 1);
-    first.child.kill('SIGKILL');
-    await first.exited;
+    const { thread, run } = await agents.runningIn(first);
+    await first.kill();
     const dir = join(agents.folder(), 'other');
     await mkdir(dir);
     await writeFile(join(dir, 'graph.json'), JSON.stringify({ graphs: { other: './other.mjs:graph' } }));
@@ -228,7 +199,7 @@ describe.concurrent('a run of a killed process', { timeout: 240_000 }, () => {
       'export const graph = { stream: async () => [], streamEvents: () => [], getState: async () => ({}) };',
     );
     const second = await agents.start('regraphed', {}, dir);
-    const joined = await second.api.json('GET', `${path}/${run.run_id}/join`);
+    const joined = await second.api.json('GET', `${run}/join`);
     expect(joined.__error__).toMatchObject({
       error: 'GraphNotServed',
       message: expect.stringContaining('no graph named work'),

@@ -54,8 +54,7 @@ describe('a webhook that its receiver has not accepted', { timeout: 240_000 }, (
         `killed, ${thread}`,
         thread,
       );
-      agent.child.kill('SIGKILL');
-      await agent.exited;
+      await agent.kill();
       const before = receiver.requests.length;
       answer.status = 200;
       await agents.start(`killed, ${thread}`, env);
