@@ -46,6 +46,11 @@ function withLineAndColumn(error: SyntaxError, text: string): string {
   );
 }
 
+/** The files that a graph's file may mean: `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's imports. */
+export function filesMeantBy(file: string): readonly string[] {
+  return [file, file.replace(/(?<=\.m?)js$/, 'ts')];
+}
+
 /**
  * Whether the `running` Node version is new enough for a graph configuration's `node_version`: `20` requires Node 20
  * or newer, `20.11` requires 20.11 or newer. A platform has one Node, so an agent cannot require an exact version.

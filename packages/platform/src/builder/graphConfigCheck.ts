@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { errorText } from '@slipway/contract/codedError';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import type { GraphConfig } from '@slipway/contract/graphConfig';
-import { parseGraphConfig, satisfiesNodeVersion } from '../graphConfigText.ts';
+import { filesMeantBy, parseGraphConfig, satisfiesNodeVersion } from '../graphConfigText.ts';
 import { BuildFailure, quoteName } from './buildFailure.ts';
 
 /** A graph configuration file is read into memory up to this size. */
@@ -65,9 +65,7 @@ export async function checkGraphs(root: string, file: string): Promise<GraphConf
         `${name} names ${quoteName(path)} for graph ${quoteName(graph)}, outside the source.`,
       );
     }
-    // `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports.
-    const candidates = [target, target.replace(/(?<=\.m?)js$/, 'ts')];
-    const exists = await Promise.all(candidates.map((candidate) => isFileInside(root, candidate)));
+    const exists = await Promise.all(filesMeantBy(target).map((each) => isFileInside(root, each)));
     if (!exists.includes(true)) {
       throw new BuildFailure(
         `${name} names ${quoteName(entry.path)} for graph ${quoteName(graph)}, and there is no file ${quoteName(relative(root, target))} in the built source.`,

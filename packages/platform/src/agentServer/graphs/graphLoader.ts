@@ -10,7 +10,7 @@ import type { GraphConfig } from '@slipway/contract/graphConfig';
 import type { Logger } from 'pino';
 
 import { PlatformError, undefinedIfMissing } from '../../errors.ts';
-import { parseGraphConfig, satisfiesNodeVersion } from '../../graphConfigText.ts';
+import { filesMeantBy, parseGraphConfig, satisfiesNodeVersion } from '../../graphConfigText.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
@@ -126,8 +126,9 @@ async function loadGraph(
   const fail = (reason: string, cause?: unknown) =>
     graphNotLoaded(`${graphName} could not be loaded: ${reason}`, path, cause);
   const colon = path.lastIndexOf(':');
-  const file = await existingFile(resolve(root, path.slice(0, colon)));
-  if (file === undefined) throw fail('the file does not exist');
+  const found = filesMeantBy(resolve(root, path.slice(0, colon))).find((each) => existsSync(each));
+  if (found === undefined) throw fail('the file does not exist');
+  const file = await realpath(found);
   if (relative(await realpath(root), file).startsWith('..')) throw fail('the file lies outside the agent');
   let graph: CompiledGraph | undefined;
   try {
@@ -172,12 +173,6 @@ function exportOf(module: Record<string, unknown>, name: string): unknown {
   if (typeof inner === 'object' && inner !== null && name in inner)
     return (inner as Record<string, unknown>)[name];
   return undefined;
-}
-
-/** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
-async function existingFile(file: string): Promise<string | undefined> {
-  const existing = [file, file.replace(/(?<=\.m?)js$/, 'ts')].find((candidate) => existsSync(candidate));
-  return existing === undefined ? undefined : realpath(existing);
 }
 
 function graphNotLoaded(message: string, place: string, cause?: unknown): PlatformError {
