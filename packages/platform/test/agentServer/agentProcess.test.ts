@@ -6,14 +6,11 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-import { apiOf, FIXTURE_AGENT, launchAgent } from './agentUnderTest.ts';
+import { apiOf, echo, FIXTURE_AGENT, launchAgent, runOf, steps } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
 import { listen } from '../../../../test/support/listen.ts';
 
 const agents = useAgentProcesses(FIXTURE_AGENT);
-
-const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text: String(text) } });
-const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
 describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
   it('requires the API key except at /ok and feedback links, and dies with its parent', async () => {
@@ -30,8 +27,8 @@ describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
       expect((await agent.api.send('GET', path)).status, path).toBe(401);
     }
     const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
-    expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
-    expect((await withKey.wait(undefined, echo)).text).toBe('echo: x');
+    expect((await wrong.send('POST', '/runs/wait', echo())).status).toBe(403);
+    expect((await withKey.wait(undefined, echo())).text).toBe('echo: x');
     expect(
       (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
     ).toBe(404);
@@ -137,10 +134,10 @@ describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_00
 
     const { api } = await agents.start('copy', {}, dir);
     const thread = await api.thread();
-    const echoed = await api.wait(thread, echo);
+    const echoed = await api.wait(thread, echo());
     expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
     const other = await api.thread();
-    const asked = await api.wait(other, { assistant_id: 'ask', input: { text: 'x' } });
+    const asked = await api.wait(other, runOf('ask', 'x'));
     expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
     const command = { resume: 'yes', update: { text: 'changed' } };
     const resumed = await api.wait(other, { assistant_id: 'ask', command });

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 
 import { openTestDatabase } from '../testDatabase.ts';
-import { FIXTURE_AGENT, gate, readEvents, until } from './agentUnderTest.ts';
+import { echo, FIXTURE_AGENT, gate, readEvents, steps, until } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
 
 const agents = useAgentProcesses(FIXTURE_AGENT, openTestDatabase);
@@ -23,9 +23,6 @@ async function heartbeats(deployment: string, count: number) {
   await client.end();
 }
 
-const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text: String(text) } });
-const echo = { assistant_id: 'echo', input: { text: 'x' } };
-
 describe.concurrent('agent processes of one database', { timeout: 180_000 }, () => {
   it('share the threads of their deployment and cancel, join and follow each other’s runs', async () => {
     const [one, two, stranger] = await Promise.all([
@@ -36,9 +33,9 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     const thread = await one.api.thread();
     const run = await one.api.create(thread, steps(60_000));
     await one.api.untilLogged(thread, 1);
-    expect((await two.api.send('POST', `/threads/${thread}/runs`, echo)).status).toBe(409);
+    expect((await two.api.send('POST', `/threads/${thread}/runs`, echo())).status).toBe(409);
     const joined = two.api.join(thread, run.run_id);
-    const queued = await two.api.create(thread, { ...echo, multitask_strategy: 'enqueue' });
+    const queued = await two.api.create(thread, { ...echo(), multitask_strategy: 'enqueue' });
     expect(
       (await two.api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?wait=true`)).status,
     ).toBe(204);
@@ -109,12 +106,12 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     });
     const thread = await first.api.thread();
     const running = await first.api.create(thread, steps(hold.path));
-    const pending = await first.api.create(thread, { ...echo, multitask_strategy: 'enqueue' });
+    const pending = await first.api.create(thread, { ...echo(), multitask_strategy: 'enqueue' });
     await first.api.untilLogged(thread, 1);
     const joined = first.api.join(thread, running.run_id);
     first.child.kill('SIGTERM');
     await until(
-      async () => (await first.api.send('POST', '/runs/wait', echo)).status === 503,
+      async () => (await first.api.send('POST', '/runs/wait', echo())).status === 503,
       'new runs are turned away',
     );
     await heartbeats('drained', 2);

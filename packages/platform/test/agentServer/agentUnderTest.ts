@@ -13,7 +13,18 @@ import { QUICK_START } from '../../../../test/support/quickStart.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { apiOf } from './runApiUnderTest.ts';
 
-export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
+export {
+  apiOf,
+  collectEvents,
+  echo,
+  gate,
+  odd,
+  type ReadEvent,
+  readEvents,
+  runOf,
+  steps,
+  until,
+} from './runApiUnderTest.ts';
 
 export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
 

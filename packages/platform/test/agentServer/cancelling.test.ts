@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { gate, until, useAgent } from './agentUnderTest.ts';
+import { echo, gate, odd, runOf, steps, until, useAgent } from './agentUnderTest.ts';
 
 const { api } = useAgent();
 
@@ -15,31 +15,29 @@ const create = async (thread: string, body: object): Promise<Made> => {
   const run = (await api.create(thread, body)) as { run_id: string };
   return { thread, run_id: run.run_id };
 };
-const steps = (text: string) => ({ assistant_id: 'steps', input: { text } });
-const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
 /** The stages of a run, and how to bring a run there. */
 const MOMENTS: Record<string, () => Promise<Made>> = {
-  'just accepted': async () => create(await api.thread(), steps('60000')),
-  'waiting for its delay': async () => create(await api.thread(), { ...echo, after_seconds: 600 }),
+  'just accepted': async () => create(await api.thread(), steps(60_000)),
+  'waiting for its delay': async () => create(await api.thread(), { ...echo(), after_seconds: 600 }),
   'waiting behind another': async () => {
     const hold = gate();
     const first = await create(await api.thread(), steps(hold.path));
-    return { ...(await create(first.thread, { ...echo, multitask_strategy: 'enqueue' })), free: hold.open };
+    return { ...(await create(first.thread, { ...echo(), multitask_strategy: 'enqueue' })), free: hold.open };
   },
   'in its second step': async () => {
-    const made = await create(await api.thread(), steps('60000'));
+    const made = await create(await api.thread(), steps(60_000));
     await api.untilLogged(made.thread, 1);
     return made;
   },
   'in a node that minds no signal': async () => {
-    const made = await create(await api.thread(), { assistant_id: 'odd', input: { text: 'hang' } });
+    const made = await create(await api.thread(), odd('hang'));
     await api.untilStatus(made.thread, made.run_id, 'running');
     return made;
   },
-  'about to end': async () => create(await api.thread(), echo),
+  'about to end': async () => create(await api.thread(), echo()),
   'waiting for an answer': async () => {
-    const made = await create(await api.thread(), { assistant_id: 'ask', input: { text: 'x' } });
+    const made = await create(await api.thread(), runOf('ask', 'x'));
     await api.join(made.thread, made.run_id);
     return made;
   },
@@ -80,7 +78,7 @@ describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
           return thread.status !== 'busy';
         }, 'the thread is free');
         expect((await api.send('POST', `${path}/cancel`)).status).toBe(end === 'gone' ? 404 : 409);
-        expect((await api.send('POST', `/threads/${made.thread}/runs/wait`, echo)).status).toBe(200);
+        expect((await api.send('POST', `/threads/${made.thread}/runs/wait`, echo())).status).toBe(200);
         const after = await api.send('GET', path);
         expect(after.status === 404 ? 'gone' : ((await after.json()) as { status: string }).status).toBe(end);
       }),
@@ -98,19 +96,19 @@ const NEW_THREADS = [
 
 // Single cancellations, and each multitask strategy, are rows of `conformance/`.
 describe('on a busy thread', () => {
-  const busy = async (wait = '60000') => {
+  const busy = async (wait: number | string = 60_000) => {
     const thread = await api.thread();
     const run = await create(thread, steps(wait));
     await api.untilLogged(thread, 1);
     return { thread, run };
   };
-  const enqueue = (thread: string) => create(thread, { ...echo, multitask_strategy: 'enqueue' });
+  const enqueue = (thread: string) => create(thread, { ...echo(), multitask_strategy: 'enqueue' });
 
   it.each(NEW_THREADS)('a rollback of the first run restores the new thread of %j', async (body) => {
     const before = (await api.json('POST', '/threads', body)) as { thread_id: string };
     const { thread_id: thread } = before;
     const state = await api.state(thread);
-    const run = await create(thread, { assistant_id: 'odd', input: { text: 'hang' } });
+    const run = await create(thread, odd('hang'));
     await api.untilStatus(thread, run.run_id, 'running');
     await api.cancel(thread, run.run_id, ROLLBACK);
     expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
@@ -119,7 +117,7 @@ describe('on a busy thread', () => {
 
   it('a rollback of the run that made its thread leaves a new thread', async () => {
     const thread = crypto.randomUUID();
-    const run = await create(thread, { ...steps('60000'), if_not_exists: 'create' });
+    const run = await create(thread, { ...steps(60_000), if_not_exists: 'create' });
     await api.untilLogged(thread, 1);
     await api.cancel(thread, run.run_id, ROLLBACK);
     expect(await api.threadOf(thread)).toEqual(
@@ -130,7 +128,7 @@ describe('on a busy thread', () => {
 
   it('a rollback of a run that branched off an interrupt lets it wait again', async () => {
     const thread = await api.thread();
-    const asking = { assistant_id: 'askAndWait', input: { text: '60000' } };
+    const asking = runOf('askAndWait', '60000');
     await api.wait(thread, asking);
     const before = await api.state(thread);
     await api.wait(thread, asking);
@@ -150,15 +148,14 @@ describe('on a busy thread', () => {
     async (after_seconds, query) => {
       const thread = await api.thread();
       const asked = {
-        assistant_id: 'ask',
-        input: { text: 'x' },
+        ...runOf('ask', 'x'),
         config: { tags: ['t'], metadata: { a: 1 }, configurable: { word: 'w', user_id: 'u' } },
         metadata: { of: 'the run' },
       };
       await api.wait(thread, asked);
       const [before, state] = [await api.threadOf(thread), await api.state(thread)];
       expect(before).toMatchObject({ status: 'interrupted', config: asked.config });
-      const other = { assistant_id: 'odd', input: { text: 'hang' }, after_seconds };
+      const other = { ...odd('hang'), after_seconds };
       const run = await create(thread, other);
       if (after_seconds === 0) await api.untilStatus(thread, run.run_id, 'running');
       else expect(await api.state(thread)).toEqual(state);
@@ -172,10 +169,10 @@ describe('on a busy thread', () => {
     'the error of the last run stays if another one ends without effect (%s)',
     async (query) => {
       const thread = await api.thread();
-      await api.wait(thread, { assistant_id: 'odd', input: { text: 'throw' } });
+      await api.wait(thread, odd('throw'));
       const before = await api.threadOf(thread);
       expect(before).toMatchObject({ status: 'error', error: { error: 'RangeError' } });
-      const run = await create(thread, query === '' ? { ...echo, after_seconds: 60 } : steps('60000'));
+      const run = await create(thread, query === '' ? { ...echo(), after_seconds: 60 } : steps(60_000));
       if (query !== '') await api.untilLogged(thread, 1);
       await api.cancel(thread, run.run_id, query);
       expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
@@ -184,8 +181,8 @@ describe('on a busy thread', () => {
 
   it('the graph that a client has set stays if a run that has not begun is rolled back', async () => {
     const thread = await api.thread();
-    await api.wait(thread, echo);
-    const run = await create(thread, { ...echo, after_seconds: 60 });
+    await api.wait(thread, echo());
+    const run = await create(thread, { ...echo(), after_seconds: 60 });
     await api.json('PATCH', `/threads/${thread}`, { metadata: { graph_id: 'steps' } });
     await api.cancel(thread, run.run_id, ROLLBACK);
     expect(await api.threadOf(thread)).toMatchObject({ metadata: { graph_id: 'steps' } });
@@ -193,7 +190,7 @@ describe('on a busy thread', () => {
 
   it.each(NEW_THREADS)('a new thread of %j stays as it is if its first run has not begun', async (body) => {
     const before = (await api.json('POST', '/threads', body)) as { thread_id: string };
-    const run = await create(before.thread_id, { ...echo, after_seconds: 60 });
+    const run = await create(before.thread_id, { ...echo(), after_seconds: 60 });
     await api.cancel(before.thread_id, run.run_id);
     const after = await api.threadOf(before.thread_id);
     expect(after).toEqual({ ...before, updated_at: expect.any(String) });
@@ -201,7 +198,7 @@ describe('on a busy thread', () => {
 
   it('a rejected run, the default, leaves no trace', async () => {
     const { thread, run } = await busy();
-    const response = await api.send('POST', `/threads/${thread}/runs`, echo);
+    const response = await api.send('POST', `/threads/${thread}/runs`, echo());
     expect([response.status, await response.json()]).toEqual([
       409,
       { detail: expect.stringContaining(run.run_id) },

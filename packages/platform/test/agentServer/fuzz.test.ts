@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { useAgent } from './agentUnderTest.ts';
+import { echo, useAgent } from './agentUnderTest.ts';
 
 const { agent, api } = useAgent();
 
@@ -222,7 +222,7 @@ describe('any generated request', () => {
       // Only refusals would test little.
       expect(asked.taken).toBeGreaterThan(asked.requests / 20);
       expect(await api.json('GET', '/ok')).toEqual({ ok: true });
-      expect(await api.wait(undefined, { assistant_id: 'echo', input: { text: 'on' } })).toMatchObject({
+      expect(await api.wait(undefined, echo('on'))).toMatchObject({
         text: 'echo: on',
       });
       expect(agent().stderr()).not.toContain('a request failed');

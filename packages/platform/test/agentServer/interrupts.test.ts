@@ -1,11 +1,9 @@
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
 import { describe, expect, it } from 'vitest';
 
-import { useAgent } from './agentUnderTest.ts';
+import { runOf, steps, useAgent } from './agentUnderTest.ts';
 
 const { api } = useAgent();
-
-const input = (text: string) => ({ input: { text } });
 
 describe('interrupts', () => {
   it('of several questions are pending until each is answered', async () => {
@@ -22,7 +20,7 @@ describe('interrupts', () => {
       return { ids, log: output.log, status, asked: Object.keys(ids) };
     };
     const answer = (id = '', text: string) => send({ command: { resume: { [id]: text } } });
-    const { ids, ...first } = await send(input('x'));
+    const { ids, ...first } = await send({ input: { text: 'x' } });
     expect(first).toMatchObject({ status: 'interrupted', asked: ['a?', 'c?'] });
     const second = await answer(ids['c?'], 'C');
     expect(second).toMatchObject({ status: 'interrupted', asked: ['a?'] });
@@ -34,7 +32,7 @@ describe('interrupts', () => {
 
   it('of a graph wait for a command that resumes it', async () => {
     const thread = await api.thread();
-    const asked = await api.wait(thread, { assistant_id: 'ask', ...input('x') });
+    const asked = await api.wait(thread, runOf('ask', 'x'));
     expect(asked).toMatchObject({ log: ['before'], __interrupt__: [{ value: 'what now?' }] });
     const waiting = await api.threadOf(thread);
     expect(waiting.status).toBe('interrupted');
@@ -55,7 +53,7 @@ describe('interrupts', () => {
       const thread = await api.thread();
       const send = (body: object) => api.wait(thread, { assistant_id, ...body });
       const asked = (output: any) => (output.__interrupt__ as { value: string }[]).map(({ value }) => value);
-      await send(input('x'));
+      await send({ input: { text: 'x' } });
       const second = await send({ command: { resume: 'A' } });
       expect(asked(second)).toEqual(['b?']);
       expect(asked(await send({}))).toEqual(['b?']);
@@ -66,7 +64,7 @@ describe('interrupts', () => {
 
   it('of a graph that a node calls on another thread continue there', async () => {
     const [thread, other] = [await api.thread(), await api.thread()];
-    const asked = await api.wait(thread, { assistant_id: 'askElsewhere', ...input(other) });
+    const asked = await api.wait(thread, runOf('askElsewhere', other));
     expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
     const { log } = await api.wait(thread, { assistant_id: 'askElsewhere', command: { resume: 'go on' } });
     expect(log).toEqual(['before', 'answer: go on']);
@@ -74,7 +72,7 @@ describe('interrupts', () => {
 
   it.each([false, 0, ''])('take the answer %j', async (resume) => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'ask', ...input('x') });
+    await api.wait(thread, runOf('ask', 'x'));
     const { log } = await api.wait(thread, { assistant_id: 'ask', command: { resume } });
     expect(log).toEqual(['before', `answer: ${String(resume)}`]);
   });
@@ -82,7 +80,7 @@ describe('interrupts', () => {
   it('wait again after the run that resumed them was rolled back', async () => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;
-    await api.json('POST', `${path}/runs/wait`, { assistant_id: 'askAndWait', ...input('60000') });
+    await api.json('POST', `${path}/runs/wait`, runOf('askAndWait', '60000'));
     const before = await api.json('GET', `${path}/state`);
     const waiting = await api.json('GET', path);
     const run = await api.json('POST', `${path}/runs`, {
@@ -100,7 +98,7 @@ describe('interrupts', () => {
 
   it('before and after nodes stop the run there', async () => {
     const thread = await api.thread();
-    const body = { assistant_id: 'steps', ...input('0') };
+    const body = steps();
     await api.wait(thread, { ...body, interrupt_before: ['second'] });
     expect(await api.state(thread)).toMatchObject({ next: ['second'], values: { log: ['first'] } });
     const done = await api.wait(thread, { assistant_id: 'steps' });

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 
 import { describe, expect, it } from 'vitest';
 
-import { collectEvents, FIXTURE_AGENT, gate, until } from './agentUnderTest.ts';
+import { collectEvents, echo, FIXTURE_AGENT, gate, odd, steps, until } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
 import { listen } from '../../../../test/support/listen.ts';
 
@@ -12,10 +12,6 @@ import { listen } from '../../../../test/support/listen.ts';
 const STREAMED_MIB = Number(process.env['SLIPWAY_STREAMED_MIB'] || 320);
 
 const agents = useAgentProcesses(FIXTURE_AGENT);
-
-const steps = (text: string) => ({ assistant_id: 'steps', input: { text } });
-const odd = (text: string, many = 0) => ({ assistant_id: 'odd', input: { text, many } });
-const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
 describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
   it('limits running and queued runs, and rejects the next with 429', async () => {
@@ -27,16 +23,16 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     const thread = await api.thread();
     const first = await api.create(thread, steps(hold.path));
     await api.untilStatus(thread, first.run_id, 'running');
-    const batch = await api.send('POST', '/runs/batch', [echo, echo, echo]);
+    const batch = await api.send('POST', '/runs/batch', [echo(), echo(), echo()]);
     expect(batch.status).toBe(429);
-    const waiting = await Promise.all([1, 2].map(() => api.json('POST', '/runs', echo)));
-    const refused = await api.send('POST', '/runs/wait', echo);
+    const waiting = await Promise.all([1, 2].map(() => api.json('POST', '/runs', echo())));
+    const refused = await api.send('POST', '/runs/wait', echo());
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(await refused.json()).toEqual({ detail: expect.stringContaining('2 runs are pending') });
     // A refused run leaves no thread behind.
     const count = await api.json('POST', '/threads/count', {});
-    const own = { ...echo, on_completion: 'keep', if_not_exists: 'create' };
+    const own = { ...echo(), on_completion: 'keep', if_not_exists: 'create' };
     for (const path of ['/runs', `/threads/${crypto.randomUUID()}/runs`])
       expect((await api.send('POST', path, own)).status).toBe(429);
     expect(await api.json('POST', '/threads/count', {})).toBe(count);
@@ -45,7 +41,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     // A queued run can be canceled, which frees its place.
     const path = `/threads/${two!.thread_id}/runs/${two!.run_id}`;
     expect((await api.send('POST', `${path}/cancel?wait=true`)).status).toBe(204);
-    expect((await api.send('POST', '/runs', echo)).status).toBe(200);
+    expect((await api.send('POST', '/runs', echo())).status).toBe(200);
     await hold.open();
     expect(await api.join(one!.thread_id, one!.run_id)).toMatchObject({ text: 'echo: x' });
     expect(await api.json('GET', path)).toMatchObject({ status: 'interrupted', attempt: 0 });
@@ -66,10 +62,10 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
       SLIPWAY_AGENT_WEBHOOK_ALLOW: '127.0.0.1',
       SLIPWAY_AGENT_WEBHOOK_SECRET: 'whisper in the dark',
     });
-    const inside = await api.send('POST', '/runs', { ...echo, webhook: 'http://169.254.169.254/' });
+    const inside = await api.send('POST', '/runs', { ...echo(), webhook: 'http://169.254.169.254/' });
     expect(inside.status).toBe(422);
     expect(await inside.json()).toMatchObject({ detail: [{ loc: ['body', 'webhook'] }] });
-    await api.wait(undefined, { ...echo, webhook: `${hookUrl}/` });
+    await api.wait(undefined, { ...echo(), webhook: `${hookUrl}/` });
     const [{ body, signature }] = await until(
       () => Promise.resolve(told.length > 0 && (told as [(typeof told)[number]])),
       'the webhook was told',
@@ -88,13 +84,14 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
 
     const before = await memoryMiB(agent.child.pid, 'VmRSS');
     const response = await api.send('POST', '/runs/stream', {
-      ...odd('torrent', STREAMED_MIB),
+      assistant_id: 'odd',
+      input: { text: 'torrent', many: STREAMED_MIB },
       stream_mode: 'custom',
     });
     const location = response.headers.get('content-location') ?? '';
     const joined = api.json('GET', `${location}/join`);
     // Other runs continue meanwhile.
-    expect(await api.wait(undefined, echo)).toMatchObject({ text: 'echo: x' });
+    expect(await api.wait(undefined, echo())).toMatchObject({ text: 'echo: x' });
     expect(await joined).toMatchObject({ made: 'streamed' });
     const grown = (await memoryMiB(agent.child.pid, 'VmHWM')) - before;
     if (STREAMED_MIB !== 320)

@@ -8,6 +8,7 @@ import {
   endInOrder,
   gate,
   startAgentUnderTest,
+  steps,
   until,
 } from './agentUnderTest.ts';
 
@@ -43,7 +44,7 @@ const INTERRUPT = '?action=interrupt';
 async function ending() {
   const hold = gate();
   const thread = await api.thread();
-  const body = { assistant_id: 'steps', input: { text: hold.path } };
+  const body = steps(hold.path);
   const run = await api.create(thread, body);
   await api.untilLogged(thread, 1);
   await holder.query('BEGIN');
@@ -124,7 +125,6 @@ describe('a cancel that arrives after a run’s graph has ended', () => {
 });
 
 describe('a state that is written by hand while a run starts', () => {
-  const steps = (text = '0') => ({ assistant_id: 'steps', input: { text } });
   const byHand = { values: { log: ['by hand'] }, as_node: 'first' };
 
   /** Sends the requests one after another. Each waits for the thread's row, and gets it in this order. */

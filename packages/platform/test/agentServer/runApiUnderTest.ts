@@ -12,6 +12,14 @@ export function gate(): { path: string; open: () => Promise<void> } {
   return { path, open: () => writeFile(path, '') };
 }
 
+/** The body of a run of one of the fixture agent's graphs. */
+export const runOf = (graph: string, text: unknown) => ({ assistant_id: graph, input: { text } });
+export const echo = (text = 'x') => runOf('echo', text);
+/** Two steps. The second one waits: so many milliseconds, or at a {@link gate}. */
+export const steps = (text: number | string = 0) => runOf('steps', String(text));
+/** Does what the text says. */
+export const odd = (text = 'x') => runOf('odd', text);
+
 /** One event of a stream, parsed. */
 export interface ReadEvent {
   readonly event: string;

@@ -3,18 +3,16 @@ import { describe, expect, it } from 'vitest';
 
 import { Run } from '@slipway/contract/runApi/run';
 import { ThreadState } from '@slipway/contract/runApi/thread';
-import { collectEvents, readEvents, until, useAgent } from './agentUnderTest.ts';
+import { collectEvents, echo, odd, readEvents, runOf, steps, until, useAgent } from './agentUnderTest.ts';
 
 const { agent, api } = useAgent();
-
-const input = (text: string) => ({ input: { text } });
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('a run', () => {
   it('has the shape of the schemas, and a Location header', async () => {
     const thread = await api.thread();
-    const body = { assistant_id: 'echo', ...input('hi'), metadata: { commit: 'abc' } };
+    const body = { ...echo('hi'), metadata: { commit: 'abc' } };
     const response = await api.send('POST', `/threads/${thread}/runs`, body);
     const run = Run.parse(await response.json());
     expect(response.headers.get('content-location')).toBe(`/threads/${thread}/runs/${run.run_id}`);
@@ -36,7 +34,7 @@ describe('a run', () => {
     const thread = await api.thread();
     const run = await api.create(thread, {
       assistant_id: assistant.assistant_id as string,
-      ...input('hi'),
+      input: { text: 'hi' },
       config: { configurable: { ...reserved, word: 'kept' } },
     });
     expect(Object.keys(run.kwargs.config.configurable).filter((key) => key.startsWith('__'))).toEqual([]);
@@ -46,20 +44,20 @@ describe('a run', () => {
 
   it('ignores fields of its configuration that would replace parts of the server', async () => {
     const config = { callbacks: null, store: {}, maxConcurrency: 0, outputKeys: ['text'] };
-    const answer = await api.wait(await api.thread(), { assistant_id: 'echo', ...input('hi'), config });
+    const answer = await api.wait(await api.thread(), { ...echo('hi'), config });
     expect(answer).toEqual({ text: 'echo: hi', log: ['hello from graph.json'] });
   });
 
   it('creates its thread on request', async () => {
     const thread = crypto.randomUUID();
-    const body = { assistant_id: 'echo', ...input('a'), if_not_exists: 'create' };
+    const body = { ...echo('a'), if_not_exists: 'create' };
     expect((await api.wait(thread, body)).text).toBe('echo: a');
     expect((await api.threadOf(thread)).metadata.graph_id).toBe('echo');
   });
 
   it('without a thread leaves none, and can still be read and joined', async () => {
     const before = await api.json('POST', '/threads/count', {});
-    const response = await api.send('POST', '/runs', { assistant_id: 'echo', ...input('alone') });
+    const response = await api.send('POST', '/runs', echo('alone'));
     const run = Run.parse(await response.json());
     expect(run.kwargs).toMatchObject({ temporary: true });
     const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
@@ -69,7 +67,7 @@ describe('a run', () => {
     expect(await api.json('POST', '/threads/count', {})).toBe(before);
     expect((await api.send('GET', `/threads/${run.thread_id}`)).status).toBe(404);
     // A thread with its id would lose its state together with the run.
-    const body = { assistant_id: 'echo', ...input('a'), if_not_exists: 'create' };
+    const body = { ...echo('a'), if_not_exists: 'create' };
     for (const [path, request] of [
       ['/threads', { thread_id: run.thread_id }],
       ['/threads', { thread_id: run.thread_id, if_exists: 'do_nothing' }],
@@ -81,7 +79,7 @@ describe('a run', () => {
   // The errors of each answer are in `conformance/`.
   it('that makes what is not JSON ends with an error, as do its thread and later joins', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, { assistant_id: 'odd', ...input('bigint') });
+    const run = await api.create(thread, odd('bigint'));
     const joined = await api.join(thread, run.run_id);
     const message = expect.stringContaining('.made is a big integer') as string;
     expect(joined.__error__).toEqual({ error: 'UnserializableValue', message });
@@ -92,7 +90,7 @@ describe('a run', () => {
   });
 
   it('that leaves a rejected promise does not end the server', async () => {
-    expect((await api.wait(undefined, { assistant_id: 'odd', ...input('reject later') })).made).toBe('fine');
+    expect((await api.wait(undefined, odd('reject later'))).made).toBe('fine');
     await until(
       () => Promise.resolve(agent().stderr().includes('nobody catches this')),
       'the rejection is logged',
@@ -103,7 +101,7 @@ describe('a run', () => {
   it('that is canceled while its subgraph stores a checkpoint is no error of the server', async () => {
     const cancel = async () => {
       const thread = await api.thread();
-      const run = await api.create(thread, { assistant_id: 'parent', ...input('x') });
+      const run = await api.create(thread, runOf('parent', 'x'));
       await api.cancel(thread, run.run_id);
     };
     // Some are canceled at that moment.
@@ -115,13 +113,13 @@ describe('a run', () => {
     const thread = await api.thread();
     const text = { lc: 1, type: 'constructor', id: ['no', 'Such'], kwargs: {} };
     const values = { text, log: [] };
-    expect(await api.wait(thread, { assistant_id: 'byHand', input: { text } })).toEqual(values);
+    expect(await api.wait(thread, runOf('byHand', text))).toEqual(values);
     expect(await api.state(thread)).toMatchObject({ values });
   });
 
   it('of an entrypoint that waits leaves an object as its thread’s state', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'repeat', input: { text: 'ask' } });
+    await api.wait(thread, runOf('repeat', 'ask'));
     expect(await api.state(thread)).toMatchObject({ values: {}, next: ['repeat'] });
     const resumed = await api.wait(thread, { assistant_id: 'repeat', command: { resume: 'this' } });
     expect(resumed).toEqual('this');
@@ -130,7 +128,7 @@ describe('a run', () => {
   it.each(['text', 0, null, [1, 2]])(
     'of an entrypoint that returns %j has that as its values',
     async (text) => {
-      const run = { assistant_id: 'repeat', input: { text } };
+      const run = runOf('repeat', text);
       expect(await api.wait(undefined, run)).toEqual(text);
       const thread = await api.thread();
       expect(await api.wait(thread, run)).toEqual(text);
@@ -141,7 +139,7 @@ describe('a run', () => {
 
   it('of a graph that keeps no state can be joined later, too', async () => {
     const thread = await api.thread();
-    const answer = await api.wait(thread, { assistant_id: 'forgetful', ...input('x') });
+    const answer = await api.wait(thread, runOf('forgetful', 'x'));
     expect(answer.text).toBe('heard: x');
     const [run] = await api.runs(thread);
     expect(await api.join(thread, run.run_id)).toEqual(answer);
@@ -149,7 +147,7 @@ describe('a run', () => {
 
   it('is not joined by HEAD, which would wait for an end that it does not show', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, { assistant_id: 'echo', ...input('hi') });
+    const run = await api.create(thread, echo('hi'));
     await api.join(thread, run.run_id);
     const response = await api.send('HEAD', `/threads/${thread}/runs/${run.run_id}/join`);
     expect(response.status).toBe(405);
@@ -158,7 +156,7 @@ describe('a run', () => {
 
   it('can be deleted after it ends', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });
+    const run = await api.create(thread, steps(60_000));
     const path = `/threads/${thread}/runs/${run.run_id}`;
     expect((await api.send('DELETE', path)).status).toBe(409);
     await api.send('POST', `${path}/cancel?wait=1`);
@@ -174,10 +172,10 @@ describe('a run', () => {
 
   it('from a state where nothing is left to do answers that state, also when it is joined', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'echo', ...input('one') });
+    await api.wait(thread, echo('one'));
     const byHand = { values: { text: 'by hand' } };
     const { checkpoint_id } = await api.json('POST', `/threads/${thread}/state`, byHand);
-    await api.wait(thread, { assistant_id: 'echo', ...input('two') });
+    await api.wait(thread, echo('two'));
     const branch = { assistant_id: 'echo', input: null, checkpoint_id };
     expect(await api.wait(thread, branch)).toMatchObject(byHand.values);
     const [{ run_id }] = await api.json('GET', `/threads/${thread}/runs`);
@@ -187,9 +185,9 @@ describe('a run', () => {
 
   it('fails if the checkpoint that it branches off was rolled back while it waited', async () => {
     const thread = await api.thread();
-    await api.create(thread, { assistant_id: 'steps', ...input('60000') });
+    await api.create(thread, steps(60_000));
     const { checkpoint_id } = await api.untilLogged(thread, 1);
-    const branch = { assistant_id: 'echo', ...input('x'), multitask_strategy: 'rollback', checkpoint_id };
+    const branch = { ...echo(), multitask_strategy: 'rollback', checkpoint_id };
     expect(await api.wait(thread, branch)).toMatchObject({ __error__: { error: 'CheckpointNotFound' } });
   });
 
@@ -209,7 +207,7 @@ describe('a run', () => {
   it('replaces the update of the command before, if its node asks again', async () => {
     const thread = await api.thread();
     const run = (more: object) => api.wait(thread, { assistant_id: 'askMuch', ...more });
-    await run(input('x'));
+    await run({ input: { text: 'x' } });
     const asked = await run({ command: { resume: 'first', update: { text: 'one' } } });
     const resume = { [asked.__interrupt__[0].id]: 'second' };
     await run({ command: { resume, update: { text: 'two' } } });
@@ -220,7 +218,7 @@ describe('a run', () => {
   it('starts after its delay', async () => {
     const thread = await api.thread();
     const began = Date.now();
-    await api.wait(thread, { assistant_id: 'echo', ...input('x'), after_seconds: 0.3 });
+    await api.wait(thread, { ...echo(), after_seconds: 0.3 });
     expect(Date.now() - began).toBeGreaterThanOrEqual(290);
   });
 
@@ -228,8 +226,8 @@ describe('a run', () => {
     const thread = await api.thread();
     const enqueued = { assistant_id: 'echo', multitask_strategy: 'enqueue' };
     const stream = await api.send('GET', `/threads/${thread}/stream?stream_mode=lifecycle`);
-    const delayed = await api.create(thread, { ...enqueued, ...input('late'), after_seconds: 1 });
-    const passed = await api.create(thread, { ...enqueued, ...input('now') });
+    const delayed = await api.create(thread, { ...enqueued, input: { text: 'late' }, after_seconds: 1 });
+    const passed = await api.create(thread, { ...enqueued, input: { text: 'now' } });
     const done: unknown[] = [];
     for await (const { data } of readEvents(stream)) {
       const { status, run_id: runId } = data as { status?: string; run_id: string };
@@ -254,7 +252,7 @@ describe.concurrent('streams', () => {
   });
 
   it('in mode values have the full state also with an interrupt', async () => {
-    const events = await stream({ assistant_id: 'ask', ...input('x'), stream_mode: 'values' });
+    const events = await stream({ ...runOf('ask', 'x'), stream_mode: 'values' });
     expect(events.at(-1)?.data).toEqual({
       text: 'x',
       log: ['before'],
@@ -263,13 +261,13 @@ describe.concurrent('streams', () => {
   });
 
   it('in mode debug hide LangGraph’s internals', async () => {
-    const events = await stream({ assistant_id: 'echo', ...input('x'), stream_mode: 'debug' });
+    const events = await stream({ ...echo(), stream_mode: 'debug' });
     expect(JSON.stringify(events)).not.toMatch(/__pregel_(?!pull|push)|"callbacks"|"checkpointer"/);
   });
 
   it('carry one feedback link for a duplicate key, and its feedback is readable', async () => {
     const feedback_keys = ['good', 'bad', 'good'];
-    const events = await stream({ assistant_id: 'echo', ...input('x'), feedback_keys });
+    const events = await stream({ ...echo(), feedback_keys });
     const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;
     const run_id = events[0]?.data.run_id as string;
     expect(Object.keys(links)).toEqual(['good', 'bad']);
@@ -283,8 +281,7 @@ describe.concurrent('streams', () => {
   it('carry the feedback links also if the run has ended before they are joined', async () => {
     const thread = await api.thread();
     const { run_id } = await api.create(thread, {
-      assistant_id: 'echo',
-      ...input('x'),
+      ...echo(),
       feedback_keys: ['good'],
     });
     const run = `/threads/${thread}/runs/${run_id}`;
@@ -297,8 +294,7 @@ describe.concurrent('streams', () => {
 
   it('of a resumable run begin at the start for Last-Event-ID -1, and now for one that is no id', async () => {
     const response = await api.send('POST', `/threads/${await api.thread()}/runs/stream`, {
-      assistant_id: 'parent',
-      ...input('x'),
+      ...runOf('parent', 'x'),
       stream_mode: ['updates'],
       stream_resumable: true,
     });
@@ -312,7 +308,7 @@ describe.concurrent('streams', () => {
 
   it('end immediately for a failed run, with its error, whose id follows the last one seen', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, { assistant_id: 'odd', ...input('throw') });
+    const run = await api.create(thread, odd('throw'));
     await api.join(thread, run.run_id);
     const headers = { 'last-event-id': '4' };
     const path = `/threads/${thread}/runs/${run.run_id}/stream`;
@@ -332,7 +328,7 @@ describe('a web page', () => {
       });
     const origin = 'http://localhost:3000';
     expect((await ask(origin)).headers.get('access-control-allow-origin')).toBe(origin);
-    const body = { assistant_id: 'echo', ...input('hi') };
+    const body = echo('hi');
     const streamed = await api.send('POST', '/runs/stream', body, { headers: { origin } });
     await collectEvents(streamed);
     expect(streamed.headers.get('access-control-allow-origin')).toBe(origin);

@@ -2,12 +2,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { Thread, ThreadState } from '@slipway/contract/runApi/thread';
-import { gate, useAgent } from './agentUnderTest.ts';
+import { echo, gate, odd, runOf, steps, useAgent } from './agentUnderTest.ts';
 import { collectEvents } from './runApiUnderTest.ts';
 
 const { api } = useAgent();
-
-const input = (text: string) => ({ input: { text } });
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
@@ -45,7 +43,7 @@ describe('threads', () => {
     const search = async (values: object) =>
       ((await api.json('POST', '/threads/search', { ids: [thread], values })) as unknown[]).length;
     const found = async (text: string) => {
-      await api.wait(thread, { assistant_id: 'echo', ...input(text) });
+      await api.wait(thread, echo(text));
       return search({ log: [] });
     };
     // A new thread has no values.
@@ -102,7 +100,7 @@ it.each([`/threads/${UNKNOWN}/runs/wait`, `/threads/${UNKNOWN}/runs/stream`, '/t
 describe('state written by hand', () => {
   it('is readable, and forks from an earlier checkpoint without mixing the branches', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'echo', ...input('one') });
+    await api.wait(thread, echo('one'));
     const history = await api.json('POST', `/threads/${thread}/history`, {});
     const fork = await api.json('POST', `/threads/${thread}/state`, {
       values: { text: 'by hand' },
@@ -124,7 +122,7 @@ describe('state written by hand', () => {
 
   it('by several clients at once has what each of them wrote', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'steps', ...input('0') });
+    await api.wait(thread, steps());
     const names = ['a', 'b', 'c', 'd'];
     const write = (name: string) =>
       api.json('POST', `/threads/${thread}/state`, { values: { log: [name] }, as_node: 'second' });
@@ -145,7 +143,7 @@ describe('state written by hand', () => {
 
   it('that was updated by hand replaces the error of the failed run', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'odd', ...input('throw') });
+    await api.wait(thread, odd('throw'));
     expect(await api.threadOf(thread)).toMatchObject({ status: 'error', error: { error: 'RangeError' } });
     await api.json('POST', `/threads/${thread}/state`, { values: { text: 'repaired' }, as_node: 'act' });
     const updated = await api.threadOf(thread);
@@ -156,7 +154,7 @@ describe('state written by hand', () => {
   it('by a node is refused, with the reason, if its thread is unknown or busy', async () => {
     const thread = await api.thread();
     const { thread_id: other } = await api.json('POST', '/threads', { metadata: { graph_id: 'byHand' } });
-    const update = (text: string) => api.wait(thread, { assistant_id: 'updateElsewhere', ...input(text) });
+    const update = (text: string) => api.wait(thread, runOf('updateElsewhere', text));
     await update(other);
     expect((await api.state(other)).values.log).toEqual(['from elsewhere']);
     const { __error__: busy } = await update(thread);
@@ -169,7 +167,7 @@ describe('state written by hand', () => {
 
   it('under the namespace of no subgraph answers 404', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'echo', ...input('one') });
+    await api.wait(thread, echo('one'));
     const answer = await api.send('POST', `/threads/${thread}/state`, {
       values: { text: 'x' },
       checkpoint: { checkpoint_ns: 'nowhere' },
@@ -181,7 +179,7 @@ describe('state written by hand', () => {
 
 it('a thread’s history shows what nodes wrote, also if a filter leaves out the states before', async () => {
   const thread = await api.thread();
-  await api.wait(thread, { assistant_id: 'steps', ...input('0') });
+  await api.wait(thread, steps());
   const history = (metadata: object) => api.json('POST', `/threads/${thread}/history`, { metadata });
   const states = await history({});
   expect(states[1].metadata.writes).toEqual({ first: { log: ['first'] } });
@@ -190,7 +188,7 @@ it('a thread’s history shows what nodes wrote, also if a filter leaves out the
 
 it('a checkpoint’s id is accepted in upper case, like every other id', async () => {
   const thread = await api.thread();
-  await api.wait(thread, { assistant_id: 'echo', ...input('one') });
+  await api.wait(thread, echo('one'));
   const path = `/threads/${thread.toUpperCase()}`;
   const [newest, ...earlier] = await api.json('POST', `${path}/history`, {});
   const checkpoint_id = String(newest.checkpoint_id).toUpperCase();
@@ -220,7 +218,7 @@ describe('a run from an earlier checkpoint', () => {
   ])('continues from there, by its %s, and keeps later checkpoints', async (_, from) => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;
-    await api.json('POST', `${path}/runs/wait`, { assistant_id: 'steps', ...input('0') });
+    await api.json('POST', `${path}/runs/wait`, steps());
     const history = await api.json('GET', `${path}/history`);
     const [last, afterFirst] = history;
     expect(afterFirst.next).toEqual(['second']);
@@ -240,7 +238,7 @@ describe('a run from an earlier checkpoint', () => {
     expect(ancestors).toContain(afterFirst.checkpoint_id);
     expect(ancestors).not.toContain(last.checkpoint_id);
     expect((await api.json('GET', `${path}/state/${last.checkpoint_id}`)).values).toEqual(last.values);
-    const nowhere = { assistant_id: 'steps', ...input('0'), ...from({ checkpoint_id: UNKNOWN }) };
+    const nowhere = { ...steps(), ...from({ checkpoint_id: UNKNOWN }) };
     for (const to of ['runs/wait', 'runs'])
       expect((await api.send('POST', `${path}/${to}`, nowhere)).status, to).toBe(404);
     const state = { values: {}, checkpoint_id: UNKNOWN };
@@ -251,7 +249,7 @@ describe('a run from an earlier checkpoint', () => {
 it('a copy of a busy thread has the state of the last completed step, and continues from there', async () => {
   const hold = gate();
   const thread = await api.thread();
-  const run = await api.create(thread, { assistant_id: 'steps', ...input(hold.path) });
+  const run = await api.create(thread, steps(hold.path));
   await api.untilLogged(thread, 1);
   const copy = await api.json('POST', `/threads/${thread}/copy`);
   expect(copy).toMatchObject({ status: 'interrupted', values: { text: hold.path, log: ['first'] } });
@@ -262,7 +260,7 @@ it('a copy of a busy thread has the state of the last completed step, and contin
 
 it('a copy of a failed thread shows its error, and its states have its id', async () => {
   const thread = await api.thread();
-  await api.wait(thread, { assistant_id: 'odd', ...input('throw') });
+  await api.wait(thread, odd('throw'));
   const { status, error } = await api.threadOf(thread);
   const copy = await api.json('POST', `/threads/${thread}/copy`);
   expect(copy).toMatchObject({ status, error });
@@ -291,7 +289,7 @@ describe('a graph that is a function of the configuration', () => {
 });
 
 describe('pruning a thread with active runs', () => {
-  const counting = { assistant_id: 'steps', ...input('0') };
+  const counting = steps();
   const prune = (thread: string, strategy: string) =>
     api.json('POST', '/threads/prune', { thread_ids: [thread], strategy });
 
@@ -300,7 +298,7 @@ describe('pruning a thread with active runs', () => {
     const path = `/threads/${thread}`;
     await api.json('POST', `${path}/runs/wait`, counting);
     const before = await api.json('GET', `${path}/state`);
-    const run = await api.json('POST', `${path}/runs`, { assistant_id: 'steps', ...input('60000') });
+    const run = await api.json('POST', `${path}/runs`, steps(60_000));
     await api.untilLogged(thread, 3);
     expect(await prune(thread, 'keep_latest')).toEqual({ pruned_count: 0 });
     const answer = await api.send('POST', `${path}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
@@ -313,7 +311,7 @@ describe('pruning a thread with active runs', () => {
 
   it('deletes it with its runs on request, and tells their clients that they are gone', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });
+    const run = await api.create(thread, steps(60_000));
     const joined = api.join(thread, run.run_id);
     const events = collectEvents(await api.send('GET', `/threads/${thread}/runs/${run.run_id}/stream`));
     const states = collectEvents(await api.send('GET', `/threads/${thread}/stream?stream_mode=state_update`));

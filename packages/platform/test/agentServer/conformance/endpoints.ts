@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-argument -- answers are judged by what the rows expect of them */
 import assert from 'node:assert/strict';
 
-import { collectEvents, gate, until } from '../runApiUnderTest.ts';
+import { collectEvents, echo, gate, until } from '../runApiUnderTest.ts';
 import { has, isUuid } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
 import { followsFromNowOn } from './streams.ts';
@@ -20,7 +20,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
     has(await server.api.runs(thread), [{ run_id: created.run_id }]);
   }),
   endpoint('POST /threads/{thread_id}/runs', async (server) => {
-    const body = { assistant_id: 'echo', input: { text: 'x' }, feedback_keys: ['a'] };
+    const body = { ...echo(), feedback_keys: ['a'] };
     const run = await server.create(await server.api.thread(), { ...body, multitask_strategy: 'enqueue' });
     has(run, { status: 'pending', multitask_strategy: 'enqueue', kwargs: { feedback_keys: ['a'] } });
   }),
@@ -70,7 +70,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
   bulk('status all', 'rollback', () => ({ status: 'all' })),
   endpoint('POST /runs/cancel with status pending', async (server) => {
     const { thread, path } = await server.busy();
-    const body = { assistant_id: 'echo', input: { text: 'x' }, multitask_strategy: 'enqueue' };
+    const body = { ...echo(), multitask_strategy: 'enqueue' };
     const waiting = await server.create(thread, body);
     await server.answer('POST', '/runs/cancel?action=interrupt', { status: 'pending' });
     try {
@@ -81,18 +81,18 @@ export const ENDPOINT_ROWS: readonly Row[] = [
     }
   }),
   endpoint('POST /threads/{thread_id}/runs/wait', async (server) => {
-    const body = { assistant_id: 'echo', input: { text: 'x' }, on_disconnect: 'cancel' };
+    const body = { ...echo(), on_disconnect: 'cancel' };
     has(await server.api.wait(await server.api.thread(), body), { text: 'echo: x' });
   }),
   endpoint('POST /threads/{thread_id}/runs/stream', async (server) => {
-    const body = { assistant_id: 'echo', input: { text: 'x' }, stream_mode: 'updates' };
+    const body = { ...echo(), stream_mode: 'updates' };
     const thread = await server.api.thread();
     const events = await server.stream(body, `/threads/${thread}/runs/stream`);
     has(events.at(-1), { event: 'updates', data: { say: { text: 'echo: x' } } });
     has(await server.api.state(thread), { values: { text: 'echo: x' } });
   }),
   endpoint('POST /runs/stream leaves nothing in a thread', async (server) => {
-    const body = { assistant_id: 'echo', input: { text: 'x' }, stream_mode: 'values' };
+    const body = { ...echo(), stream_mode: 'values' };
     const response = await server.api.send('POST', '/runs/stream', body);
     const events = await collectEvents(response);
     has(events.at(-1), { event: 'values', data: { text: 'echo: x' } });

@@ -1,6 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-argument -- answers are judged by what the rows expect of them */
 import assert from 'node:assert/strict';
 
+import { odd } from '../runApiUnderTest.ts';
 import { has, isText } from './judging.ts';
 import type { Row } from './row.ts';
 import { leaving } from './states.ts';
@@ -62,7 +63,7 @@ export const GAP_ROWS: readonly Row[] = [
   }),
   gap('a run that is rejected answers 409', async (server) => {
     const { thread, path } = await server.busy();
-    const second = await server.answer('POST', `/threads/${thread}/runs`, odd('x'));
+    const second = await server.answer('POST', `/threads/${thread}/runs`, odd());
     await server.end(path);
     has(second, { status: 409, body: { detail: isText } });
   }),
@@ -102,7 +103,7 @@ export const GAP_ROWS: readonly Row[] = [
     has(await server.answer('POST', '/runs/wait', { assistant_id: 'nobody' }), { status: 404 });
   }),
   gap('Content-Location tells where a created run is', async (server) => {
-    const response = await server.api.send('POST', '/runs/wait', odd('x'));
+    const response = await server.api.send('POST', '/runs/wait', odd());
     await response.text();
     assert.match(response.headers.get('content-location') ?? '', /\/runs\/[\da-f-]{36}$/);
   }),
@@ -114,8 +115,6 @@ export const GAP_ROWS: readonly Row[] = [
 ];
 
 const FAILED = { status: 200, body: { __error__: { error: 'RangeError', message: 'out of luck' } } };
-
-const odd = (text: string) => ({ assistant_id: 'odd', input: { text } });
 
 function isDetail(value: unknown): boolean {
   return Array.isArray(value) && value.every((issue) => Array.isArray((issue as { loc?: unknown }).loc));

@@ -1,5 +1,5 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the rows expect of them */
-import { apiOf, collectEvents, type ReadEvent } from '../runApiUnderTest.ts';
+import { apiOf, collectEvents, echo, type ReadEvent, steps } from '../runApiUnderTest.ts';
 
 /** One row of a table of contract 001, or one fact about its gaps, and its check. */
 export interface Row {
@@ -34,7 +34,7 @@ export class ServerUnderTest {
   echoed(): Promise<{ thread: string; created: any; ended: any; state: any; joined: any }> {
     return this.shared('echoed', async () => {
       const thread = await this.api.thread();
-      const created = await this.create(thread, { assistant_id: 'echo', input: { text: 'hi' } });
+      const created = await this.create(thread, echo('hi'));
       const path = `/threads/${thread}/runs/${created.run_id}`;
       const joined = await this.api.json('GET', `${path}/join`);
       const ended = await this.api.untilStatus(thread, created.run_id as string, 'success');
@@ -49,7 +49,7 @@ export class ServerUnderTest {
   /** A run on a thread of its own, with its first step done and its second waiting. */
   async busy(text = '60000', more: object = {}): Promise<{ thread: string; run: any; path: string }> {
     const thread = await this.api.thread();
-    const run = await this.create(thread, { assistant_id: 'steps', input: { text }, ...more });
+    const run = await this.create(thread, { ...steps(text), ...more });
     await this.api.untilLogged(thread, 1);
     return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
   }
@@ -67,7 +67,7 @@ export class ServerUnderTest {
 
   /** The feedback links of a run with these keys. */
   async feedbackLinks(keys: readonly string[]): Promise<Record<string, string>> {
-    const events = await this.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: keys });
+    const events = await this.stream({ ...echo(), feedback_keys: keys });
     return (events.find(({ event }) => event === 'feedback')?.data ?? {}) as Record<string, string>;
   }
 

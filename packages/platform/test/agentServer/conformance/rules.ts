@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 
+import { echo, runOf } from '../runApiUnderTest.ts';
 import { has, isText, isUuid } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
 
@@ -12,7 +13,7 @@ export const RULE_ROWS: readonly Row[] = [
   }),
   rule('What the service does', 'a thread holds the state of a conversation', async (server) => {
     const thread = await server.api.thread();
-    const say = (text: string) => server.api.wait(thread, { assistant_id: 'echo', input: { text } });
+    const say = (text: string) => server.api.wait(thread, echo(text));
     await say('one');
     has(await say('two'), { text: 'echo: two', log: (log: unknown[]) => log.length === 2 });
   }),
@@ -25,7 +26,7 @@ export const RULE_ROWS: readonly Row[] = [
   }),
   rule('Rules', '3: with a list of modes each output is tagged with its mode', async (server) => {
     const modes = ['values', 'updates', 'custom', 'debug', 'messages-tuple', 'events'];
-    const events = await server.stream({ assistant_id: 'parent', input: { text: 'x' }, stream_mode: modes });
+    const events = await server.stream({ ...runOf('parent', 'x'), stream_mode: modes });
     for (const name of ['values', 'updates', 'custom', 'debug', 'events'])
       assert.ok(
         events.some(({ event }) => event === name),
@@ -33,7 +34,7 @@ export const RULE_ROWS: readonly Row[] = [
       );
   }),
   rule('Rules', '4: with stream_subgraphs chunks carry the namespace of their graph', async (server) => {
-    const body = { assistant_id: 'parent', input: { text: 'x' }, stream_mode: ['updates'] };
+    const body = { ...runOf('parent', 'x'), stream_mode: ['updates'] };
     const names = (await server.stream({ ...body, stream_subgraphs: true })).map(({ event }) => event);
     assert.ok(
       names.some((name) => /^updates\|sub:[\da-f-]{36}$/.test(name)),
@@ -44,7 +45,7 @@ export const RULE_ROWS: readonly Row[] = [
     assert.ok(without.every((name) => !name.includes('|')));
   }),
   rule('Rules', '5: a run is stateless when the path has no thread', async (server) => {
-    const run = await server.api.json('POST', '/runs', { assistant_id: 'echo', input: { text: 'x' } });
+    const run = await server.api.json('POST', '/runs', echo());
     has(run, { run_id: isUuid, kwargs: { temporary: true } });
   }),
   rule('Authentication', 'feedback links are called without a key', async (server) => {

@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-argument -- answers are judged by what the rows expect of them */
 import assert from 'node:assert/strict';
 
-import { gate, until } from '../runApiUnderTest.ts';
+import { echo, gate, steps, until } from '../runApiUnderTest.ts';
 import { has } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
 import { overAlready } from './rules.ts';
@@ -13,7 +13,7 @@ export const STATE_ROWS: readonly Row[] = [
   state('create run: pending, in the list of its thread; a new thread has an empty list', async (server) => {
     const thread = await server.api.thread();
     assert.deepEqual(await server.api.runs(thread), []);
-    const run = await server.create(thread, { assistant_id: 'echo', input: { text: 'x' } });
+    const run = await server.create(thread, echo());
     has(run, { status: 'pending' });
     has(await server.api.runs(thread), [{ run_id: run.run_id }]);
   }),
@@ -39,9 +39,9 @@ export const STATE_ROWS: readonly Row[] = [
   ),
   state('cancel with rollback: run and checkpoints removed, the thread as before', async (server) => {
     const thread = await server.api.thread();
-    await server.api.wait(thread, { assistant_id: 'steps', input: { text: '0' } });
+    await server.api.wait(thread, steps());
     const before = await server.api.state(thread);
-    const run = await server.create(thread, { assistant_id: 'steps', input: { text: '60000' } });
+    const run = await server.create(thread, steps(60_000));
     await server.api.untilLogged(thread, 3);
     const path = `/threads/${thread}/runs/${run.run_id}`;
     await server.answer('POST', `${path}/cancel?action=rollback&wait=true`);
@@ -111,7 +111,7 @@ export const STATE_ROWS: readonly Row[] = [
   }),
 ];
 
-const ECHO = { assistant_id: 'echo', input: { text: 'second' } };
+const ECHO = echo('second');
 
 function state(row: string, check: Row['check']): Row {
   return { section: SECTION, row, check };
@@ -120,7 +120,7 @@ function state(row: string, check: Row['check']): Row {
 function disconnect(what: string, then: AfterDisconnect, how: object = {}): Row {
   return state(`client disconnect: ${what} ${JSON.stringify(how)}, the run is ${then}`, async (server) => {
     const thread = await server.api.thread();
-    const body = { assistant_id: 'steps', input: { text: '60000' }, ...how };
+    const body = { ...steps(60_000), ...how };
     await server.leave('POST', `/threads/${thread}/runs/${what}`, body, () =>
       server.api.untilLogged(thread, 1),
     );

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 
-import { collectEvents, gate, type ReadEvent } from '../runApiUnderTest.ts';
+import { collectEvents, echo, gate, type ReadEvent, runOf } from '../runApiUnderTest.ts';
 import { has, isText, isUuid } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
 
 /** Contract 001, "What the service does" about streams, "Events", and "Feedback object". */
 export const STREAM_ROWS: readonly Row[] = [
   event('a stream begins with run_id and attempt', async (server) => {
-    const [first] = await server.stream({ assistant_id: 'echo', input: { text: 'x' } });
+    const [first] = await server.stream(echo());
     has(first?.data, { run_id: isUuid, attempt: 1 });
   }),
   event('every event has an event line and a data line of JSON', async (server) => {
     const response = await server.api.send('POST', '/runs/stream', {
-      assistant_id: 'echo',
-      input: { text: 'x' },
+      ...echo(),
     });
     assert.match(response.headers.get('content-type') ?? '', /text\/event-stream/);
     for (const block of (await response.text()).split(/\r?\n\r?\n/).filter((each) => each.trim() !== '')) {
@@ -32,21 +31,19 @@ export const STREAM_ROWS: readonly Row[] = [
     assert.deepEqual(Object.keys(links).sort(), [...keys].sort());
     assert.notEqual(links['good'], links['bad']);
     for (const link of Object.values(links)) assert.match(link, /\/api\/v1\/feedback\/tokens\/[^/]+$/);
-    const without = await server.stream({ assistant_id: 'echo', input: { text: 'x' } });
+    const without = await server.stream(echo());
     assert.ok(without.every((each) => each.event !== 'feedback'));
   }),
   event('updates: node name with its update', async (server) => {
     const events = await server.stream({
-      assistant_id: 'echo',
-      input: { text: 'x' },
+      ...echo(),
       stream_mode: 'updates',
     });
     has(dataOf(events, 'updates'), [{ say: { text: 'echo: x' } }]);
   }),
   event('updates: simultaneous updates in one step are streamed separately', async (server) => {
     const events = await server.stream({
-      assistant_id: 'parent',
-      input: { text: 'x' },
+      ...runOf('parent', 'x'),
       stream_mode: 'updates',
     });
     const nodes = dataOf(events, 'updates').map((data) => Object.keys(data as object).join());
@@ -93,8 +90,7 @@ export const STREAM_ROWS: readonly Row[] = [
     row: 'streaming is resumable: a client that lost its stream follows on',
     check: async (server) => {
       const body = {
-        assistant_id: 'parent',
-        input: { text: 'x' },
+        ...runOf('parent', 'x'),
         stream_mode: ['updates'],
         stream_resumable: true,
       };
