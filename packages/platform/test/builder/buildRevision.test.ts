@@ -8,7 +8,7 @@ import { type BuildLimits, DEFAULT_BUILD_LIMITS } from '../../src/builder/buildL
 import { type BuildOptions, type BuildResult, buildRevision } from '../../src/builder/buildRevision.ts';
 import { CAN_READ_MEMORY } from '../../src/builder/resourceWatch.ts';
 import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
-import { isRunning, until } from '../runtime/liveness.ts';
+import { isRunning, until, untilEnded } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
 import { withDependency } from './dependency.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
@@ -144,8 +144,7 @@ describe('a source that builds', () => {
 
   it('leaves no process of its commands running', async () => {
     await build(AGENT, { buildCommand: 'sleep 1000 & echo pid $!' });
-    const pid = pidIn(log);
-    await until('the end of the process', () => !isRunning(pid));
+    await untilEnded(pidIn(log));
   });
 });
 
@@ -207,8 +206,7 @@ describe('a source that does not build', () => {
     async (_, buildCommand, limit, ...told) => {
       const reason = await reasonFor(AGENT, { buildCommand, limits: { ...DEFAULT_BUILD_LIMITS, ...limit } });
       for (const part of told) expect(reason).toContain(part);
-      const pid = pidIn(log);
-      await until('the end of the process', () => !isRunning(pid));
+      await untilEnded(pidIn(log));
       expect(existsSync(join(home, 'workspace'))).toBe(false);
     },
   );
@@ -325,8 +323,7 @@ describe('a cancelled build', () => {
     await until('the build command to run', () => log.some((line) => line.startsWith('pid ')));
     controller.abort();
     expect(await building).toEqual({ ok: false, reason: 'The build was canceled.' });
-    const pid = pidIn(log);
-    await until('the end of the process', () => !isRunning(pid));
+    await untilEnded(pidIn(log));
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
@@ -361,7 +358,7 @@ describe('a builder', () => {
     const pid = Number(/^log pid (\d+)$/m.exec(said)![1]);
     expect(isRunning(pid)).toBe(true);
     builder.kill('SIGKILL');
-    await until('the end of the process', () => !isRunning(pid));
+    await untilEnded(pid);
   });
 
   // Mounts a file system of 1 MiB that only this test sees. Needs Linux and permission to create a namespace.

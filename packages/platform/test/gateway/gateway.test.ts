@@ -1,17 +1,22 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request as ask } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, request as ask } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { until } from '../runtime/liveness.ts';
 import { useGateway } from './standIns.ts';
 import { sendAll } from '../http/sendAll.ts';
 
-const { gateway, front, agent, named, serveWith, at } = useGateway();
+const { gateway, front, agent, named, serveAgent, serveWith, at } = useGateway();
+
+async function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response;
+}
 
 describe('a request through the gateway', () => {
   it('reaches the agent with method, path, query, headers and body, and returns its response', async () => {
     const seen: { request?: IncomingMessage; body?: string } = {};
-    const one = await agent((request, response) => {
+    const one = await serveAgent((request, response) => {
       void (async () => {
         let body = '';
         for await (const chunk of request) body += String(chunk);
@@ -28,7 +33,6 @@ describe('a request through the gateway', () => {
         response.end('short and stout');
       })();
     });
-    await serveWith(one);
     const answer = await fetch(at('/threads/t/runs?limit=2'), {
       method: 'PATCH',
       body: '{"a":1}',
@@ -55,12 +59,11 @@ describe('a request through the gateway', () => {
 
   it('loses hop-by-hop headers, and keeps the headers of earlier proxies', async () => {
     let headers: IncomingMessage['headers'] = {};
-    const one = await agent((request, response) => {
+    await serveAgent((request, response) => {
       headers = request.headers;
       response.writeHead(200, { connection: 'x-private, close', 'x-private': 'agent', 'x-public': 'yes' });
       response.end();
     });
-    await serveWith(one);
     const sent = ask(at('/'), {
       headers: {
         connection: 'x-hop',
@@ -70,7 +73,7 @@ describe('a request through the gateway', () => {
         'x-forwarded-host': 'agents.example',
       },
     }).end();
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const answer = await responseTo(sent);
     answer.resume();
     expect(headers).not.toHaveProperty('x-hop');
     expect(headers).toMatchObject({
@@ -83,14 +86,13 @@ describe('a request through the gateway', () => {
   });
 
   it('is streamed both ways: the response begins before the body has ended', async () => {
-    const one = await agent((request, response) => {
+    await serveAgent((request, response) => {
       request.on('data', (chunk: Buffer) => response.write(`got ${chunk.toString()}`));
       request.on('end', () => response.end('the end'));
     });
-    await serveWith(one);
     const sent = ask(at('/echo'), { method: 'POST' });
     sent.write('one');
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const answer = await responseTo(sent);
     answer.setEncoding('utf8');
     expect(await once(answer, 'data')).toEqual(['got one']);
     sent.write('two');
@@ -101,7 +103,7 @@ describe('a request through the gateway', () => {
 
   it('uses bounded memory, even for a slow client', async () => {
     let written = 0;
-    const one = await agent((_request, response) => {
+    await serveAgent((_request, response) => {
       const chunk = Buffer.alloc(1024 * 1024);
       const fill = () => {
         for (;;) {
@@ -112,9 +114,8 @@ describe('a request through the gateway', () => {
       };
       fill();
     });
-    await serveWith(one);
     const sent = ask(at('/large')).end();
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const answer = await responseTo(sent);
     // Nothing is read, so the agent stops once every buffer on the way is full.
     let before = -1;
     while (before !== written) {
@@ -129,11 +130,10 @@ describe('a request through the gateway', () => {
 
   it('is aborted at the agent when the client disconnects', async () => {
     let left = false;
-    const one = await agent((_request, response) => {
+    await serveAgent((_request, response) => {
       response.on('close', () => (left = true));
       response.write('data: 1\n\n');
     });
-    await serveWith(one);
     const controller = new AbortController();
     const answer = await fetch(at('/stream'), { signal: controller.signal });
     expect(answer.status).toBe(200);
@@ -143,11 +143,10 @@ describe('a request through the gateway', () => {
 
   it('is aborted at the agent when the client disconnects in the middle of its body', async () => {
     let seen: IncomingMessage | undefined;
-    const one = await agent((request) => {
+    await serveAgent((request) => {
       seen = request;
       request.on('error', () => undefined).resume();
     });
-    await serveWith(one);
     const sent = ask(at('/upload'), { method: 'POST' });
     sent.on('error', () => undefined);
     sent.write('the beginning');
@@ -158,29 +157,27 @@ describe('a request through the gateway', () => {
   });
 
   it('is answered if the agent rejects it before it reads the body', async () => {
-    const one = await agent((_request, response) => {
+    await serveAgent((_request, response) => {
       response.writeHead(413, { connection: 'close' }).end('too large');
     });
-    await serveWith(one);
     const sent = ask(at('/upload'), { method: 'POST', headers: { 'content-length': String(50_000_000) } });
     sent.on('error', () => undefined);
     sent.write(Buffer.alloc(100_000));
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const answer = await responseTo(sent);
     expect(answer.statusCode).toBe(413);
     expect(String(await answer.toArray())).toBe('too large');
     sent.destroy();
   });
 
   it('leaves its connection usable if the agent answers before it has read the body', async () => {
-    const one = await agent((request, response) => {
+    await serveAgent((request, response) => {
       request.once('data', () => response.writeHead(413).end('too large'));
     });
-    await serveWith(one);
     const connections = new Agent({ keepAlive: true, maxSockets: 1 });
     for (const attempt of ['first', 'second']) {
       const sent = ask(at(`/${attempt}`), { method: 'POST', agent: connections });
       sent.end(Buffer.alloc(20_000_000));
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      const answer = await responseTo(sent);
       expect(String(await answer.toArray())).toBe('too large');
       if (!sent.writableFinished) await once(sent, 'finish');
     }
@@ -188,22 +185,20 @@ describe('a request through the gateway', () => {
   });
 
   it('may be a HEAD request', async () => {
-    const one = await agent((request, response) => {
+    await serveAgent((request, response) => {
       response.writeHead(200, { 'content-length': '12345' }).end();
       expect(request.method).toBe('HEAD');
     });
-    await serveWith(one);
     const answer = await fetch(at('/'), { method: 'HEAD' });
     expect(answer.headers.get('content-length')).toBe('12345');
     expect(await answer.text()).toBe('');
   });
 
   it('ends with an error if the agent disconnects in the middle of its response', async () => {
-    const one = await agent((_request, response) => {
+    await serveAgent((_request, response) => {
       response.write('half an ans');
       setImmediate(() => response.destroy());
     });
-    await serveWith(one);
     const answer = await fetch(at('/'));
     await expect(answer.text()).rejects.toThrow();
   });
@@ -265,11 +260,10 @@ describe('the gateway’s own response', () => {
 
   it('is 502, without a retry, if the agent accepted a write and disconnected', async () => {
     let taken = 0;
-    const one = await agent((request) => {
+    await serveAgent((request) => {
       taken += 1;
       request.socket.destroy();
     });
-    await serveWith(one);
     const answer = await fetch(at('/runs'), { method: 'POST', body: '{}' });
     expect(answer.status).toBe(502);
     expect(await answer.json()).toEqual({
@@ -316,12 +310,11 @@ describe('a request while the agent is away', () => {
 
   it('is retried once if it is a read without a response', async () => {
     let asked = 0;
-    const one = await agent((request, response) => {
+    await serveAgent((request, response) => {
       asked += 1;
       if (asked === 1) request.socket.destroy();
       else response.end('at the second time');
     });
-    await serveWith(one);
     expect(await (await fetch(at('/threads'))).text()).toBe('at the second time');
     asked = -10;
     const broken = await agent((request) => {

@@ -55,14 +55,21 @@ export function useGateway() {
     served.push(one);
     return one;
   };
+  const serveWith = (one: Served, revisionId = 'r1', exited?: Promise<unknown>) =>
+    gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) });
   return {
     gateway: () => gateway,
     front: () => front,
     agent,
     named: (name: string, port = 0) => agent((_request, response) => response.end(name), port),
     /** Makes it the agent of deployment `d1`. */
-    serveWith: (one: Served, revisionId = 'r1', exited?: Promise<unknown>) =>
-      gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) }),
+    serveWith,
+    /** A new agent of deployment `d1`. */
+    serveAgent: async (listener: RequestListener): Promise<Served> => {
+      const one = await agent(listener);
+      await serveWith(one);
+      return one;
+    },
     /** An address of deployment `d1`. */
     at: (path: string) => `${front.url}/agents/d1${path}`,
   };

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { agentCommand } from '../../src/runtime/agentCommand.ts';
 import { type AgentProcess, startAgent } from '../../src/runtime/agentProcess.ts';
 import { AgentStartError } from '../../src/runtime/agentStart.ts';
-import { isRunning, until } from './liveness.ts';
+import { isRunning, until, untilEnded } from './liveness.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
@@ -100,7 +100,7 @@ describe('an agent that comes up', () => {
     const orphan = await orphanPid();
     expect(isRunning(orphan)).toBe(true);
     await agent.drain(5_000);
-    await until('the end of the orphan', () => !isRunning(orphan));
+    await untilEnded(orphan);
   });
 
   it('ends with the process that started it, even when that one is killed and it is too busy to notice', async () => {
@@ -138,8 +138,7 @@ describe('an agent that does not come up', () => {
         expect(error.failure).toMatchObject({ kind: 'not_ready', afterMs: 3_000 });
         expect(error.message).toContain('not ready within 3 s');
         expect(error.message).toContain(seen);
-        const orphan = await orphanPid(lines);
-        await until('the end of all its processes', () => !isRunning(orphan));
+        await untilEnded(await orphanPid(lines));
       }),
     );
   });
@@ -150,7 +149,7 @@ describe('an agent that does not come up', () => {
     const orphan = await orphanPid();
     controller.abort();
     expect((await failure).failure).toEqual({ kind: 'aborted' });
-    await until('the end of all its processes', () => !isRunning(orphan));
+    await untilEnded(orphan);
   });
 
   it('is not even started if its start was canceled before', async () => {

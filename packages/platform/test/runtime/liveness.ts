@@ -25,3 +25,6 @@ export async function until(what: string, condition: () => boolean, withinMs = 6
     await sleep(10);
   }
 }
+
+export const untilEnded = (pid: number): Promise<void> =>
+  until(`the end of process ${String(pid)}`, () => !isRunning(pid));
