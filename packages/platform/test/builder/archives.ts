@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { Header } from 'tar';
+import { Header, list } from 'tar';
 
 type EntryType =
   | 'File'
@@ -51,4 +51,11 @@ export async function writeSource(
 ): Promise<void> {
   const entries = Object.entries(tree).map(([path, content]) => ({ path, content }));
   await writeFile(file, archiveOf(entries));
+}
+
+/** The names of a tarball's entries, sorted. */
+export async function namesIn(tarball: string): Promise<string[]> {
+  const names: string[] = [];
+  await list({ file: tarball, onReadEntry: ({ path }) => void names.push(path) });
+  return names.sort();
 }

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { list } from 'tar';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { commitTarball } from '../../src/git/commitTarball.ts';
 import { DEFAULT_GIT_LIMITS, GitFailure, type GitContext, requireGit } from '../../src/git/gitCommand.ts';
 import { type Credential, readGitUrl, type Remote } from '../../src/git/gitUrl.ts';
 import { readRemoteRef } from '../../src/git/remoteRefs.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
+import { namesIn } from '../builder/archives.ts';
 import { GitServer } from './gitServer.ts';
 import { Repository } from './repository.ts';
 
@@ -35,6 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
 });
+afterEach(() => void vi.unstubAllEnvs());
 
 async function surroundings(over: Partial<GitContext['limits']> = {}): Promise<GitContext> {
   const scratch = await mkdtemp(join(root, 'scratch-'));
@@ -52,11 +53,8 @@ function remoteAt(text: string, credential: Credential | null = null): Remote {
   return { url: reading.url, credential };
 }
 
-async function namesIn(tarball: string): Promise<string[]> {
-  const names: string[] = [];
-  await list({ file: tarball, onReadEntry: (entry) => void names.push(entry.path) });
-  return names.sort();
-}
+const resolved = async (remote: Remote, ref: string | null = null) =>
+  readRemoteRef(remote, ref, await surroundings());
 
 const places = [
   ['over http', () => `${server.url}/agent/.git`],
@@ -67,13 +65,12 @@ const places = [
 describe.each(places)('a repository %s', (_place, address) => {
   it('resolves its branches, its tags and its default branch', async () => {
     const remote = remoteAt(address());
-    const at = await surroundings();
-    expect(await readRemoteRef(remote, null, at)).toEqual({ name: 'refs/heads/main', commit: second });
-    expect(await readRemoteRef(remote, 'feature/one', at)).toEqual({
-      name: 'refs/heads/feature/one',
-      commit: first,
-    });
-    expect(await readRemoteRef(remote, 'refs/tags/v1', at)).toEqual({ name: 'refs/tags/v1', commit: first });
+    for (const [ref, name, commit] of [
+      [null, 'refs/heads/main', second],
+      ['feature/one', 'refs/heads/feature/one', first],
+      ['refs/tags/v1', 'refs/tags/v1', first],
+    ] as const)
+      expect(await resolved(remote, ref)).toEqual({ name, commit });
   });
 
   it('exports one commit as a tarball of all its files, even if no branch contains it', async () => {
@@ -85,9 +82,7 @@ describe.each(places)('a repository %s', (_place, address) => {
   });
 
   it.each([['nowhere'], ['refs/tags/v9']])('without the ref %s reports that', async (ref) => {
-    await expect(readRemoteRef(remoteAt(address()), ref, await surroundings())).rejects.toThrow(
-      /has no (branch "nowhere"|tag "v9")/,
-    );
+    await expect(resolved(remoteAt(address()), ref)).rejects.toThrow(/has no (branch "nowhere"|tag "v9")/);
   });
 
   it('with a rewritten history reports that the commit is gone', async () => {
@@ -101,20 +96,12 @@ describe.each(places)('a repository %s', (_place, address) => {
 
 describe('a git failure', () => {
   it('is a repository that does not exist', async () => {
-    for (const address of [`${server.url}/nothing`, join(root, 'nothing')]) {
-      await expect(readRemoteRef(remoteAt(address), null, await surroundings())).rejects.toThrow(
-        /no git repository/,
-      );
-    }
+    for (const address of [`${server.url}/nothing`, join(root, 'nothing')])
+      await expect(resolved(remoteAt(address))).rejects.toThrow(/no git repository/);
   });
 
   it('is a host that does not answer the connection', async () => {
-    const gone = await GitServer.start(root);
-    await gone.close();
-    await mkdir(join(root, 'x'), { recursive: true });
-    await expect(
-      readRemoteRef(remoteAt(`http://127.0.0.1:9/agent`), null, await surroundings()),
-    ).rejects.toThrow(/could not be reached/);
+    await expect(resolved(remoteAt(`http://127.0.0.1:9/agent`))).rejects.toThrow(/could not be reached/);
   });
 
   it('is a host that hangs: a timeout ends it, and leaves no git process', async () => {
@@ -139,20 +126,15 @@ describe('a git failure', () => {
   });
 
   it('is a machine without git', async () => {
-    const at = await surroundings();
-    const { PATH } = process.env;
-    onTestFinished(() => void (process.env['PATH'] = PATH));
-    process.env['PATH'] = root;
-    await expect(requireGit(at)).rejects.toThrow(/its machine has none/);
+    vi.stubEnv('PATH', root);
+    await expect(requireGit(await surroundings())).rejects.toThrow(/its machine has none/);
   });
 
   it('is a git that is too old', async () => {
     const bin = join(root, 'bin');
     await mkdir(bin);
     await writeFile(join(bin, 'git'), '#!/bin/sh\necho git version 2.17.1\n', { mode: 0o755 });
-    const { PATH } = process.env;
-    onTestFinished(() => void (process.env['PATH'] = PATH));
-    process.env['PATH'] = `${bin}:${PATH}`;
+    vi.stubEnv('PATH', `${bin}:${process.env['PATH']}`);
     await expect(requireGit(await surroundings())).rejects.toThrow(/git 2.30 or newer.*2\.17\.1/);
   });
 
@@ -160,24 +142,19 @@ describe('a git failure', () => {
     const home = join(root, 'home');
     await mkdir(home);
     await writeFile(join(home, '.gitconfig'), `[url "file:///nowhere/"]\n insteadOf = ${repository.path}\n`);
-    const { HOME } = process.env;
-    onTestFinished(() => void (process.env['HOME'] = HOME));
-    process.env['HOME'] = home;
-    expect(await readRemoteRef(remoteAt(repository.path), null, await surroundings())).toMatchObject({
-      commit: second,
-    });
+    vi.stubEnv('HOME', home);
+    expect(await resolved(remoteAt(repository.path))).toMatchObject({ commit: second });
   });
 });
 
 describe('a credential', () => {
   const secret = 'tok3n with "quotes" $and %signs\\';
 
-  function locked(): Promise<GitServer> {
-    return GitServer.start(root).then((host) => {
-      host.credential = `x-access-token:${secret}`;
-      onTestFinished(() => host.close());
-      return host;
-    });
+  async function locked(): Promise<GitServer> {
+    const host = await GitServer.start(root);
+    onTestFinished(() => host.close());
+    host.credential = `x-access-token:${secret}`;
+    return host;
   }
 
   it('gives access to a repository, and is not stored on disk', async () => {
@@ -218,9 +195,7 @@ describe('a credential', () => {
   });
 
   async function refusal(remote: Remote): Promise<string> {
-    const error: unknown = await readRemoteRef(remote, null, await surroundings()).catch(
-      (thrown: unknown) => thrown,
-    );
+    const error: unknown = await resolved(remote).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(GitFailure);
     return (error as GitFailure).message;
   }

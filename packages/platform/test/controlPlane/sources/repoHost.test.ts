@@ -1,10 +1,10 @@
 import { access, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { list } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { buildRevision } from '../../../src/builder/buildRevision.ts';
+import { namesIn } from '../../builder/archives.ts';
 import { GitServer } from '../../git/gitServer.ts';
 import { Repository } from '../../git/repository.ts';
 import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
@@ -71,12 +71,6 @@ function buildsWithNames(): string[][] {
     return onBuild(build);
   };
   return built;
-}
-
-async function namesIn(tarball: string): Promise<string[]> {
-  const names: string[] = [];
-  await list({ file: tarball, onReadEntry: (entry) => void names.push(entry.path) });
-  return names.sort();
 }
 
 describe('a revision of repo_host', () => {
