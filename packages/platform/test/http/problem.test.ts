@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { publicRunApi } from '@slipway/contract/endpoint';
 import { RunCreate } from '@slipway/contract/runApi/run';
@@ -54,7 +54,12 @@ function app() {
   return { app: hono, logged, log };
 }
 
-const listenTo = (of: ReturnType<typeof app>) => listen(listenerOf(of.app, of.log), { port: 0 });
+/** Listens as long as the test runs. Returns the address. */
+async function serveApp({ app: hono, log } = app()): Promise<string> {
+  const listening = await listen(listenerOf(hono, log), { port: 0 });
+  onTestFinished(() => listening.close());
+  return listening.url;
+}
 
 const post = (body: string): RequestInit => ({ method: 'POST', body });
 
@@ -248,11 +253,10 @@ it.each([
   { how: 'without a length', hasLength: false, headers: '' },
   { how: 'on a connection that closes', hasLength: false, headers: 'connection: close\r\n' },
 ])('a client that sends all of a too large body $how receives the error', async ({ how: _, ...how }) => {
-  const listening = await listenTo(app());
-  const { status, body } = await sendAll('POST', `${listening.url}/body`, { megabytes: 48, ...how });
+  const url = await serveApp();
+  const { status, body } = await sendAll('POST', `${url}/body`, { megabytes: 48, ...how });
   expect(status).toBe(413);
   expect(body).toEqual({ detail: 'The body is larger than 100 bytes.' });
-  await listening.close();
 });
 
 it.each([
@@ -261,11 +265,10 @@ it.each([
 ])(
   'a client that closes its connection and sends all of its body first receives the $status',
   async ({ status, path }) => {
-    const listening = await listenTo(app());
+    const url = await serveApp();
     const headers = 'connection: close\r\n';
-    const answer = await sendAll('POST', listening.url + path, { megabytes: 48, headers });
+    const answer = await sendAll('POST', url + path, { megabytes: 48, headers });
     expect(answer.status).toBe(status);
-    await listening.close();
   },
 );
 
@@ -276,36 +279,33 @@ describe('a client that asks by Expect: 100-continue whether to send its body', 
     { path: '/body', length: 10, answer: 'HTTP/1.1 100' },
     { path: '/body', length: undefined, answer: 'HTTP/1.1 100' },
   ])('gets $answer for $path with $length bytes', async ({ path, length, answer }) => {
-    const listening = await listenTo(app());
-    const socket = connect(Number(new URL(listening.url).port));
+    const url = await serveApp();
+    const socket = connect(Number(new URL(url).port));
     const framing = length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;
     socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n${framing}\r\n\r\n`);
     const [first] = (await once(socket, 'data')) as [Buffer];
     expect(String(first).slice(0, answer.length)).toBe(answer);
     socket.destroy();
-    await listening.close();
   });
 });
 
 it('a body that nobody reads does not block the next request of its connection', async () => {
-  const listening = await listenTo(app());
+  const url = await serveApp();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (const path of ['/unread', '/nothing', '/unread']) {
-    const sent = request(listening.url + path, { method: 'POST', agent });
+    const sent = request(url + path, { method: 'POST', agent });
     sent.end(Buffer.alloc(1_000_000));
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect(await text(answer)).toBe(path === '/unread' ? 'unread' : '{"detail":"Not Found"}');
     if (!sent.writableFinished) await once(sent, 'finish');
   }
   agent.destroy();
-  await listening.close();
 });
 
 it('a thrown value that is no error is a 500 without internals, and one log line', async () => {
   const served = app();
-  const listening = await listenTo(served);
-  const answered = await fetch(`${listening.url}/text`);
-  await listening.close();
+  const url = await serveApp(served);
+  const answered = await fetch(`${url}/text`);
   expect(answered.status).toBe(500);
   expect(await answered.json()).toEqual({ detail: 'Internal Server Error' });
   expect(served.logged).toEqual([expect.stringContaining('"message":"inside"')]);
@@ -314,11 +314,10 @@ it('a thrown value that is no error is a 500 without internals, and one log line
 it.each(['GET /teapot HTTP/1.1\r\nhost: a b', 'OPTIONS * HTTP/1.1\r\nhost: a'])(
   'a request without a URL is answered as every error (%j)',
   async (head) => {
-    const listening = await listenTo(app());
-    const socket = connect(Number(new URL(listening.url).port));
+    const url = await serveApp();
+    const socket = connect(Number(new URL(url).port));
     socket.write(`${head}\r\nconnection: close\r\n\r\n`);
     const answer = await text(socket);
-    await listening.close();
     expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/u);
     expect(answer).toMatch(/\r\n\r\n\{"detail":"Bad Request: [^"]+\."\}$/u);
   },
