@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
 import { QUICK_START } from '../../../test/support/quickStart.ts';
-import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
+import { releaseSimple, revisionReaches, SIMPLE_PLATFORM, startByCommand } from './simplePlatform.ts';
 import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -76,20 +76,8 @@ async function said(): Promise<string> {
   return answer.text();
 }
 
-async function release(version: string, more: Record<string, string> = {}): Promise<string> {
-  const body = await simpleSource(folder, version, more);
-  const { upload_url, object_path } = await client.createUploadUrl(id);
-  const { status } = await fetch(upload_url, { method: 'PUT', body });
-  expect(status).toBe(200);
-  const { latest_revision_id } = await client.patchDeployment(id, {
-    source_revision_config: { source_tarball_path: object_path },
-  });
-  return latest_revision_id ?? '';
-}
+const release = (version: string, more?: Record<string, string>): Promise<string> =>
+  releaseSimple(client, id, folder, version, more);
 
-async function reaches(revision: string, status: string): Promise<void> {
-  await vi.waitFor(async () => expect(await client.getRevision(id, revision)).toMatchObject({ status }), {
-    timeout: 60_000,
-    interval: 50,
-  });
-}
+const reaches = (revision: string, status: string): Promise<void> =>
+  revisionReaches(client, [id, revision], status);

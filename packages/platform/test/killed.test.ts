@@ -9,10 +9,15 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
-import type { Revision } from '@slipway/contract/controlPlane/revision';
 import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
 import { emptyDatabaseUrl } from './testDatabase.ts';
-import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
+import {
+  releaseSimple,
+  revisionReaches,
+  SIMPLE_PLATFORM,
+  simpleSource,
+  startByCommand,
+} from './simplePlatform.ts';
 import { useFolder } from '../../../test/support/temporaryFolder.ts';
 import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 
@@ -54,39 +59,16 @@ class Subject {
       secrets: [{ name: 'GATE', value: this.gate }],
     });
     this.id = id;
-    this.good = await this.release(await this.offer(), 'good');
+    this.good = await this.release('good');
     await this.reaches(this.good, 'DEPLOYED');
   }
 
-  async offer(): Promise<{ upload_url: string; object_path: string }> {
-    return client.createUploadUrl(this.id);
+  release(version: string): Promise<string> {
+    return releaseSimple(client, this.id, folder, version);
   }
 
-  async release(offer: { upload_url: string; object_path: string }, version: string): Promise<string> {
-    const { status } = await fetch(offer.upload_url, {
-      method: 'PUT',
-      body: await simpleSource(folder, version),
-    });
-    expect(status).toBe(200);
-    return this.patch(offer.object_path);
-  }
-
-  async patch(path: string): Promise<string> {
-    const { latest_revision_id } = await client.patchDeployment(this.id, {
-      source_revision_config: { source_tarball_path: path },
-    });
-    return latest_revision_id ?? '';
-  }
-
-  async revision(id: string): Promise<Revision> {
-    return client.getRevision(this.id, id);
-  }
-
-  async reaches(id: string, status: string): Promise<void> {
-    await vi.waitFor(async () => expect(await this.revision(id)).toMatchObject({ status }), {
-      timeout: 60_000,
-      interval: 50,
-    });
+  reaches(revision: string, status: string): Promise<void> {
+    return revisionReaches(client, [this.id, revision], status);
   }
 
   async ask(path: string): Promise<Response> {
@@ -112,7 +94,7 @@ const MOMENTS: readonly Moment[] = [
     at: 'upload: half of it has arrived',
     asked: false,
     arrive: async (subject) => {
-      const { upload_url } = await subject.offer();
+      const { upload_url } = await client.createUploadUrl(subject.id);
       const half = request(upload_url, { method: 'PUT', headers: { 'content-length': '2000000' } });
       half.on('error', () => undefined);
       half.write(Buffer.alloc(1_000_000));
@@ -123,7 +105,7 @@ const MOMENTS: readonly Moment[] = [
     at: 'upload: it is on the disk, and its row does not say so',
     asked: false,
     arrive: async (subject) => {
-      const { upload_url } = await subject.offer();
+      const { upload_url } = await client.createUploadUrl(subject.id);
       const held = proxy.hold('before', 'update "uploads" set "uploaded_at"', subject.id);
       void fetch(upload_url, { method: 'PUT', body: await simpleSource(folder, 'lost') }).catch(
         () => undefined,
@@ -136,7 +118,7 @@ const MOMENTS: readonly Moment[] = [
     asked: true,
     arrive: async (subject) => {
       await writeFile(`${subject.gate}-build`, '');
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await exists(`${subject.gate}-build.met`);
     },
   },
@@ -145,7 +127,7 @@ const MOMENTS: readonly Moment[] = [
     asked: true,
     arrive: async (subject) => {
       const held = proxy.hold('before', 'update "revisions" set "built_at"', subject.id);
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await held;
     },
   },
@@ -154,7 +136,7 @@ const MOMENTS: readonly Moment[] = [
     asked: true,
     arrive: async (subject) => {
       await writeFile(`${subject.gate}-start`, '');
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await exists(`${subject.gate}-start.met`);
     },
   },
@@ -163,7 +145,7 @@ const MOMENTS: readonly Moment[] = [
     asked: true,
     arrive: async (subject) => {
       const held = proxy.hold('before', 'update "deployments" set "active_revision_id"', subject.id);
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await held;
       expect((await subject.serving()).version).toBe('next');
     },
@@ -177,7 +159,7 @@ const MOMENTS: readonly Moment[] = [
         'update "deployments" set "active_revision_id"',
         subject.id,
       );
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await held;
     },
   },
@@ -188,7 +170,7 @@ const MOMENTS: readonly Moment[] = [
       await writeFile(`${subject.gate}-request`, '');
       void subject.ask('wait').catch(() => undefined);
       await exists(`${subject.gate}-request.met`);
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await subject.reaches(subject.next, 'DEPLOYED');
     },
   },
@@ -206,10 +188,7 @@ beforeAll(async () => {
   subjects.push(...MOMENTS.map(({ at }) => new Subject(at)));
   await Promise.all(subjects.map((subject) => subject.create()));
   // One at a time: a hold belongs to the moment that waits for it.
-  for (const [index, moment] of MOMENTS.entries()) {
-    const subject = subjects[index]!;
-    await moment.arrive(subject);
-  }
+  for (const [index, { arrive }] of MOMENTS.entries()) await arrive(subjects[index]!);
   platform.kill('SIGKILL');
   await once(platform, 'exit');
 });
@@ -253,7 +232,7 @@ describe('a platform that is killed at every moment of a release', () => {
     } else {
       // No revision was requested: the old one still serves, and the upload can be repeated.
       expect(await subject.serving()).toEqual({ version: 'good', revision: subject.good });
-      subject.next = await subject.release(await subject.offer(), 'next');
+      subject.next = await subject.release('next');
       await subject.reaches(subject.next, 'DEPLOYED');
     }
     expect(await subject.serving()).toEqual({ version: 'next', revision: subject.next });
@@ -270,7 +249,7 @@ describe('a platform that is killed at every moment of a release', () => {
     const subject = new Subject('switch: its answer is lost');
     await subject.create();
     const held = proxy.hold('after its commit', 'update "deployments" set "active_revision_id"', subject.id);
-    subject.next = await subject.release(await subject.offer(), 'next');
+    subject.next = await subject.release('next');
     await held;
     proxy.cut();
     proxy.repair();

@@ -7,7 +7,9 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { create } from 'tar';
+import { expect, vi } from 'vitest';
 
+import type { ControlPlaneClient } from '../../../src/clients/controlPlane.ts';
 import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
 
 /** A platform from the sources on the given home, whose agents are the `agent.mjs` of their sources. */
@@ -54,6 +56,32 @@ export async function simpleSource(
   };
   for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
   return new Uint8Array(await buffer(create({ gzip: true, cwd: directory }, Object.keys(files))));
+}
+
+/** Releases a version of the simple source. @returns the revision's id. */
+export async function releaseSimple(
+  client: ControlPlaneClient,
+  deploymentId: string,
+  ...source: Parameters<typeof simpleSource>
+): Promise<string> {
+  const { upload_url, object_path } = await client.createUploadUrl(deploymentId);
+  const { status } = await fetch(upload_url, { method: 'PUT', body: await simpleSource(...source) });
+  expect(status).toBe(200);
+  const { latest_revision_id } = await client.patchDeployment(deploymentId, {
+    source_revision_config: { source_tarball_path: object_path },
+  });
+  return latest_revision_id ?? '';
+}
+
+export async function revisionReaches(
+  client: ControlPlaneClient,
+  [deploymentId, revisionId]: readonly [string, string],
+  status: string,
+): Promise<void> {
+  await vi.waitFor(
+    async () => expect(await client.getRevision(deploymentId, revisionId)).toMatchObject({ status }),
+    { timeout: 60_000, interval: 50 },
+  );
 }
 
 const AGENT = `
