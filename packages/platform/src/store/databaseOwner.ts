@@ -3,8 +3,6 @@ import pg from 'pg';
 import { PlatformError, toError } from '../errors.ts';
 import { databaseUnreachable } from './database.ts';
 
-export { openDatabase } from './database.ts';
-
 /** The advisory lock that a platform holds: an arbitrary constant. */
 const OWNER_LOCK = 735_104_227;
 const RETRY_MS = 1_000;
