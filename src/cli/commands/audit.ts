@@ -1,6 +1,5 @@
 import { spellings } from '../../clients/removeSecrets.ts';
-import type { Config } from '../../config/configSchema.ts';
-import { loadConfig } from '../../config/loadConfig.ts';
+import { loadConfig, type Project } from '../../config/loadConfig.ts';
 import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
@@ -20,7 +19,6 @@ import type { CommandContext, FileOptions } from '../context.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { retryBusy } from '../retryBusy.ts';
 import { counted } from '../ui/text.ts';
-import { artifactStoreOf } from './artifact/artifactStoreOf.ts';
 import { FORGOTTEN, readForgotten } from './target/forgottenTarget.ts';
 import { chooseTargetSpec, chooseTargetSpecs } from './target/targetAccess.ts';
 
@@ -38,16 +36,16 @@ export async function runAuditCommand(
   options: FileOptions,
 ): Promise<number> {
   const { output } = context;
-  const { config, folder } = await loadConfig(options.config);
-  const openStore = () => artifactStoreOf({ config, folder }, context);
-  const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
+  const file = await loadConfig(options.config);
+  const { targets, problem } = await chooseTargetSpecs(context, file, wanted);
   const unread: SlipwayError[] = [];
   const broken = await withTemporal(context, async (temporal) => {
     const looked: AuditedTarget[] = [];
-    for (const { name, spec, workflowId } of targets) {
+    for (const chosen of targets) {
+      const { name, spec, workflowId } = chosen;
       const reading = fetchAudited(temporal, workflowId).catch(
         onSlipwayError(async (error) => {
-          if ((await readForgotten(context, openStore, workflowId)) !== undefined)
+          if ((await readForgotten(context, chosen)) !== undefined)
             output.warn(`${name}: ${FORGOTTEN} and its histories: only its revisions are checked`);
           else if (wanted !== undefined) throw error;
           return [];
@@ -65,7 +63,7 @@ export async function runAuditCommand(
     }
     let count = 0;
     for (const each of looked) count += await auditTarget(context, each, looked);
-    if (wanted === undefined) count += await auditPreviews(context, temporal, config);
+    if (wanted === undefined) count += await auditPreviews(context, temporal, file);
     return count;
   });
   const failed = unread[0] ?? problem;
@@ -115,10 +113,10 @@ async function auditTarget(
 async function auditPreviews(
   context: CommandContext,
   temporal: TemporalConnection,
-  config: Config,
+  file: Project,
 ): Promise<number> {
   const { output } = context;
-  const unheld = await unheldPreviews(context, temporal, config);
+  const unheld = await unheldPreviews(context, temporal, file);
   for (const preview of unheld) {
     output.event({ event: 'unheld_preview', ...preview });
     const { pr, deployment, deploymentId } = preview;
@@ -128,7 +126,7 @@ async function auditPreviews(
     );
   }
   const ofFile = (await listPreviews(temporal)).filter(({ name, deployment }) => {
-    const pattern = config.previews[name]?.deployment;
+    const pattern = file.config.previews[name]?.deployment;
     return pattern !== undefined && pullRequestOf(pattern, deployment) !== undefined;
   });
   const overdue = await withStuckTasks(temporal, overduePreviews(ofFile, Date.now()));
@@ -172,14 +170,14 @@ function observedRevisions(
 async function unheldPreviews(
   context: CommandContext,
   temporal: TemporalConnection,
-  config: Config,
+  file: Project,
 ): Promise<readonly UnheldPreview[]> {
   const found: UnheldPreview[] = [];
-  for (const [name, preview] of Object.entries(config.previews)) {
-    for (const listed of await listedDeployments(context, config, { name, preview })) {
+  for (const [name, preview] of Object.entries(file.config.previews)) {
+    for (const listed of await listedDeployments(context, file, { name, preview })) {
       const pr = pullRequestOf(preview.deployment, listed.deployment);
       if (pr === undefined) continue;
-      const { spec } = await chooseTargetSpec(context, config, listed.deployment);
+      const { spec } = await chooseTargetSpec(context, file, listed.deployment);
       if (!(await isHeld(temporal, spec))) found.push({ name, pr, ...listed });
     }
   }
@@ -188,11 +186,11 @@ async function unheldPreviews(
 
 async function listedDeployments(
   context: CommandContext,
-  config: Config,
+  { config, folder }: Project,
   { name, preview }: ChosenPreview,
 ): Promise<readonly Pick<UnheldPreview, 'deployment' | 'deploymentId'>[]> {
   const { deployment: pattern } = preview;
-  const any = withPreview(config, { name, preview }, 1);
+  const any = { config: withPreview(config, { name, preview }, 1), folder };
   const { spec } = await chooseTargetSpec(context, any, deploymentOf(pattern, 1));
   const query = { name_contains: pattern.replace(/\{pr\}.*$/u, '') };
   return withControlPlane(context, spec, (client) =>

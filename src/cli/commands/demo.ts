@@ -166,7 +166,7 @@ async function releaseExample(
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
   const file = await fileOf(stage, example);
-  const target = await chooseTargetSpec(stage.context, file.config, undefined);
+  const target = await chooseTargetSpec(stage.context, file, undefined);
   const order = { file, target, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
   const { ending } = await releaseTarget(stage.context, stage.temporal, order, signal);
   signal.throwIfAborted();

@@ -33,7 +33,7 @@ async function planReleaseOn(
   const { output } = context;
   const file = await loadConfig(path);
   printProblems(output, file.warnings, 'note');
-  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  const chosen = await chooseTargetSpec(context, file, wanted);
   return interruptible(async (signal) => {
     const plan = await releasePlan(context, file, chosen, signal);
     output.event(plan.event);

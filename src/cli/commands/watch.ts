@@ -29,8 +29,8 @@ export async function runWatchCommand(
   options: WatchOptions,
 ): Promise<number> {
   const { output } = context;
-  const { config } = await loadConfig(options.config);
-  const { name, spec, workflowId } = await chooseTargetSpec(context, config, wanted);
+  const file = await loadConfig(options.config);
+  const { name, spec, workflowId } = await chooseTargetSpec(context, file, wanted);
   const deadline = Date.now() + options.timeout;
   return interruptible((signal) =>
     withTemporal(context, async (temporal) => {

@@ -55,7 +55,7 @@ export async function runCheckCommand(
   }
   return interruptible(async (signal) => {
     const { checks, sources } = await readDatasets(context, { config, folder }, config, signal);
-    const address = await agentOf(context, config, wanted, options.apiKey);
+    const address = await agentOf(context, { config, folder }, wanted, options.apiKey);
     // Before the runs, which take long and cost money.
     if (options.junit !== undefined) await writeReport('--junit', options.junit, '', 'a');
     const began = performance.now();

@@ -1,6 +1,6 @@
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
-import type { Config } from '../../../config/configSchema.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { serviceUrlProblem, tenantHeaders } from '../../../domain/target/targetSpec.ts';
@@ -21,7 +21,7 @@ export interface AgentAddress {
  */
 export async function agentOf(
   context: CommandContext,
-  config: Config,
+  file: Project,
   wanted: string | undefined,
   apiKey: string | undefined,
 ): Promise<AgentAddress> {
@@ -30,7 +30,7 @@ export async function agentOf(
     const hint = 'set agentApiKey of the target in slipway.yaml';
     throw new SlipwayError('SLIPWAY_USAGE', '--api-key is only for an agent at a URL', { hint });
   }
-  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { name, spec } = await chooseTargetSpec(context, file, wanted);
   const baseUrl = spec.agentUrl ?? (await readDeployment(context, spec)).source_config.custom_url;
   if (baseUrl == null) {
     throw new SlipwayError(

@@ -1,4 +1,3 @@
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
@@ -12,7 +11,6 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { FORGOTTEN, releasesOfForgotten } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 
@@ -25,13 +23,11 @@ export async function runHistoryCommand(
   wanted: string | undefined,
   { config: path, last }: FileOptions & { readonly last: number },
 ): Promise<number> {
-  const { config, folder } = await loadConfig(path);
-  const openStore = () => artifactStoreOf({ config, folder }, context);
-  const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
+  const { targets, problem } = await chooseTargetSpecs(context, await loadConfig(path), wanted);
   return withTemporal(context, async (temporal) => {
     let sealed: SlipwayError | undefined;
     for (const target of targets) {
-      const unread = await printHistory(context, temporal, target, last, openStore);
+      const unread = await printHistory(context, temporal, target, last);
       sealed ??= unread;
     }
     const failed = sealed ?? problem;
@@ -44,9 +40,8 @@ export async function runHistoryCommand(
 export async function printHistory(
   context: CommandContext,
   temporal: TemporalConnection,
-  target: Pick<ChosenTarget, 'name' | 'workflowId'>,
+  target: Omit<ChosenTarget, 'settings' | 'spec'>,
   last: number,
-  openStore: () => ArtifactStore,
 ): Promise<SlipwayError | undefined> {
   const { output } = context;
   const { name, workflowId } = target;
@@ -56,8 +51,7 @@ export async function printHistory(
     output.print(`  ${past.message}`);
     return past;
   }
-  const releases =
-    past?.releases.slice(0, last) ?? (await releasesOfForgotten(context, openStore, target, last));
+  const releases = past?.releases.slice(0, last) ?? (await releasesOfForgotten(context, target, last));
   for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
   if (releases.length === 0) output.print('  has never taken a release');
   else {

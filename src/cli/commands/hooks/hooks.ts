@@ -108,11 +108,11 @@ const BY: Actor = { who: 'hook', from: 'hook' };
 function requestSource(context: CommandContext, file: Project, signal: AbortSignal): RequestSource {
   return {
     kept: async (name) => {
-      const { spec: target } = await chooseTargetSpec(context, file.config, name);
-      return { target, recordStore: artifactStoreOf(file, context).url };
+      const { spec: target, openStore } = await chooseTargetSpec(context, file, name);
+      return { target, recordStore: openStore().url };
     },
     release: shared(async (name) => {
-      const { settings, spec } = await chooseTargetSpec(context, file.config, name);
+      const { settings, spec } = await chooseTargetSpec(context, file, name);
       const source = await sourceFacts(context.environment, file, settings.notify);
       const { prepared, checks } = await storeArtifact(context, file, { name, settings }, false, signal);
       const { artifact, recordStore } = prepared;

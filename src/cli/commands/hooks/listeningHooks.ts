@@ -1,5 +1,5 @@
 import { chooseEntry } from '../../../config/chooseEntry.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { hookWorkflowId, type ListeningHook } from '../../../temporal/client/hooks/hookClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -10,13 +10,14 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
  */
 export async function listeningHooks(
   context: CommandContext,
-  { config }: Pick<LoadedConfig, 'config'>,
+  file: Project,
   only?: string,
 ): Promise<readonly ListeningHook[]> {
+  const { config } = file;
   const all = Object.entries(config.hooks);
   const wanted = only === undefined && all.length > 0 ? all : [chooseEntry(config, 'hooks', only)];
   /** If the file has only a deployment's id, its name is read once. */
-  const idOf = shared(async (target) => (await chooseTargetSpec(context, config, target)).workflowId);
+  const idOf = shared(async (target) => (await chooseTargetSpec(context, file, target)).workflowId);
   return Promise.all(
     wanted.map(async ([name, hook]): Promise<ListeningHook> => {
       const promotions = new Map(

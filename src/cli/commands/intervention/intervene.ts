@@ -20,7 +20,6 @@ import { commandProver } from '../../identity.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { placeOf } from '../promotion/placeOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
@@ -54,19 +53,19 @@ export async function runInterventionCommand(
   const file = await loadConfig(options.config);
   if (options.promotion !== undefined)
     return interveneInPromotion(context, kind, file, wanted, { ...options, promotion: options.promotion });
-  const { config, folder } = file;
-  const { name, spec, settings, workflowId } = await chooseTargetSpec(context, config, wanted);
-  const message = await readRequester(context, folder, options.reason);
-  const store = () => artifactStoreOf(file, context);
-  const prove = commandProver(context, settings.approval, store);
+  const { promotions } = file.config;
+  const target = await chooseTargetSpec(context, file, wanted);
+  const { name, settings, workflowId, openStore } = target;
+  const message = await readRequester(context, file.folder, options.reason);
+  const prove = commandProver(context, settings.approval, openStore);
   return withTemporal(context, async (temporal) => {
     const { release } = options;
     const ask = () =>
       kind === 'abort' && release !== undefined
         ? stopRelease(temporal, workflowId, release, message, prove)
         : intervene(temporal, workflowId, kind, { ...message, ...said }, release, prove);
-    const taken = await askTarget(temporal, { spec, workflowId }, store, ask).catch((error: unknown) => {
-      const leading = Object.keys(config.promotions).filter((each) => config.promotions[each]?.to === name);
+    const taken = await askTarget(temporal, target, ask).catch((error: unknown) => {
+      const leading = Object.keys(promotions).filter((each) => promotions[each]?.to === name);
       throw release === undefined ? withPromotions(error, kind, leading) : error;
     });
     output.event({ event: 'intervention', kind, target: name, ...taken });
@@ -91,14 +90,13 @@ async function interveneInPromotion(
   wanted: string | undefined,
   options: InterventionOptions & { readonly promotion: string },
 ): Promise<number> {
-  const { config, folder } = file;
-  const settings = declared(config, options.promotion);
-  const message = await readRequester(context, folder, options.reason);
+  const settings = declared(file.config, options.promotion);
+  const message = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     const name = settings instanceof SlipwayError ? options.promotion : settings.name;
     const asked = { kind, name, settings, wanted };
-    const { target, approval } = await findPromotion(context, temporal, config, asked);
-    const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
+    const { target, approval } = await findPromotion(context, temporal, file, asked);
+    const prove = commandProver(context, approval, target.openStore);
     const id = promotionIdAt(target.workflowId, name);
     const said = { ...skipped(options), ...message };
     const taken = await intervenePromotion(temporal, id, kind, said, prove);
@@ -115,7 +113,7 @@ async function interveneInPromotion(
 async function findPromotion(
   context: CommandContext,
   temporal: TemporalConnection,
-  config: Config,
+  file: Project,
   asked: {
     readonly kind: InterventionKind;
     readonly name: string;
@@ -128,9 +126,9 @@ async function findPromotion(
     const found = await describeWorkflow(temporal, promotionIdAt(workflowId, name));
     return found?.status.name === 'RUNNING';
   };
-  const stated = await statedTarget(context, config, settings, wanted);
+  const stated = await statedTarget(context, file, settings, wanted);
   const runningElsewhere = async (): Promise<readonly ChosenTarget[]> => {
-    const { targets } = await chooseTargetSpecs(context, config, wanted);
+    const { targets } = await chooseTargetSpecs(context, file, wanted);
     const running: ChosenTarget[] = [];
     for (const each of targets) if (await isRunning(each)) running.push(each);
     return running;
@@ -146,13 +144,13 @@ async function findPromotion(
 /** The target to which a promotion leads by the file; the error if that is none, or another one than a person named. */
 async function statedTarget(
   context: CommandContext,
-  config: Config,
+  file: Project,
   settings: PromotionSettings | SlipwayError,
   wanted: string | undefined,
 ): Promise<ChosenTarget | SlipwayError> {
   if (settings instanceof SlipwayError) return settings;
   const { name, to } = settings;
-  if (wanted === undefined || wanted === to) return chooseTargetSpec(context, config, to);
+  if (wanted === undefined || wanted === to) return chooseTargetSpec(context, file, to);
   const leads = `promotion "${name}" leads to "${to}", and none runs to "${wanted}"`;
   return new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
 }

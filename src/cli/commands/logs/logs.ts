@@ -21,7 +21,6 @@ import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { retryBusy } from '../../retryBusy.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
 import { logPrinter } from './printRevisionLog.ts';
 import { printReleaseLog } from './releaseLog.ts';
@@ -46,12 +45,10 @@ export async function runLogsCommand(
   wanted: string | undefined,
   options: LogsOptions,
 ): Promise<number> {
-  const { config, folder } = await loadConfig(options.config);
-  const target = await chooseTargetSpec(context, config, wanted);
+  const target = await chooseTargetSpec(context, await loadConfig(options.config), wanted);
   return interruptible(async (signal) => {
     if (options.release !== undefined) {
-      const store = artifactStoreOf({ config, folder }, context);
-      const asked = { target, store, release: options.release, tail: options.tail };
+      const asked = { target, release: options.release, tail: options.tail };
       await printReleaseLog(context, asked, options.follow === true ? signal : undefined);
       return 0;
     }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 import { errorText } from '@slipway/contract/codedError';
 
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { removeSecrets } from '../../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
@@ -36,7 +35,6 @@ interface ReleaseLog {
 
 interface Asked {
   readonly target: ChosenTarget;
-  readonly store: ArtifactStore;
   /** Its id, or `latest`. */
   readonly release: string;
   readonly tail: number;
@@ -164,9 +162,10 @@ const OF_TEMPORAL = { source: 'temporal', revisionId: null } as const;
 
 async function fromTemporal(
   context: CommandContext,
-  { target, store, release }: Asked,
+  { target, release }: Asked,
   problems: { source: string; problem: string }[],
 ): Promise<OfTemporal> {
+  const store = target.openStore();
   try {
     return await withTemporal(context, async (temporal) => {
       const { past, result, progress, from } = await findRelease(temporal, store, target, release);

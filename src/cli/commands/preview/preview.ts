@@ -36,7 +36,6 @@ import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
 import { type Cell, type Style, tableLines } from '../../ui/text.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from '../release/release.ts';
@@ -80,9 +79,9 @@ async function takeDown(
 ): Promise<number> {
   const { output } = context;
   const { terms, deployment, file } = await choosePullRequest(context, loaded, { pr, name });
-  const { spec: target } = await chooseTargetSpec(context, file.config, deployment);
+  const { spec: target, openStore } = await chooseTargetSpec(context, file, deployment);
   const by = await readRequester(context, loaded.folder, reason);
-  const recordStore = artifactStoreOf(loaded, context).url;
+  const recordStore = openStore().url;
   signal.throwIfAborted();
   await removePreview(temporal, { ...terms, target, recordStore }, by);
   const workflowId = previewWorkflowId(target);
@@ -174,7 +173,7 @@ async function releasePreview(
     temporal,
     {
       file,
-      target: await chooseTargetSpec(context, file.config, deployment),
+      target: await chooseTargetSpec(context, file, deployment),
       ...pick(options, 'reason', 'strict', 'wait', 'timeout'),
       submit: async (request) => {
         workflowId = previewWorkflowId(request.target);
@@ -224,8 +223,8 @@ async function prepareJudge(
   const { judge, from } = preview;
   if (judge === undefined) return undefined;
   const { inputs, store } = await judgeInputs(judge, loaded.folder);
-  await store(artifactStoreOf(loaded, context));
-  const { spec: baseline } = await chooseTargetSpec(context, loaded.config, from);
+  const { spec: baseline, openStore } = await chooseTargetSpec(context, loaded, from);
+  await store(openStore());
   return { settings: judgeSettings(judge), inputs, baseline };
 }
 
@@ -251,8 +250,8 @@ async function evict(
   const reason = `room for #${terms.pr}: previews.${name}.max is ${preview.max}`;
   for (const { pr, deployment } of remove) {
     const other = await choosePullRequest(context, loaded, { pr, name });
-    const { spec: target } = await chooseTargetSpec(context, other.file.config, other.deployment);
-    const spec = { ...other.terms, target, recordStore: artifactStoreOf(loaded, context).url };
+    const { spec: target, openStore } = await chooseTargetSpec(context, other.file, other.deployment);
+    const spec = { ...other.terms, target, recordStore: openStore().url };
     await removePreview(temporal, spec, { who: 'slipway', from: 'preview', reason });
     context.output.event({ event: 'preview_evicted', name, pr, deployment });
     context.output.info(`Removing the preview of #${pr} (${deployment}): ${reason}`);

@@ -10,7 +10,6 @@ import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { readForgotten } from '../target/forgottenTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
@@ -53,7 +52,7 @@ async function plannedPromotions(
     const settings = promotionSettings(file.config, name);
     const { from, downstream, schedule } = settings;
     if (schedule === undefined) continue;
-    const { spec: to } = await chooseTargetSpec(context, file.config, settings.to);
+    const { spec: to } = await chooseTargetSpec(context, file, settings.to);
     const found = existing.find(({ scheduleId }) => scheduleId === promotionWorkflowId({ name, to }));
     planned.push({
       request: settings,
@@ -76,12 +75,10 @@ async function seenTargets(
 ): Promise<ReadonlyMap<string, TargetSeen>> {
   const seen = new Map<string, TargetSeen>();
   for (const name of Object.keys(file.config.targets)) {
-    const { spec, workflowId } = await chooseTargetSpec(context, file.config, name);
-    const view = await viewTarget(temporal, workflowId);
-    const kept =
-      view === undefined
-        ? await readForgotten(context, () => artifactStoreOf(file, context), workflowId)
-        : undefined;
+    const chosen = await chooseTargetSpec(context, file, name);
+    const { spec } = chosen;
+    const view = await viewTarget(temporal, chosen.workflowId);
+    const kept = view === undefined ? await readForgotten(context, chosen) : undefined;
     const answer = view ?? (kept && { state: kept.state, running: null }) ?? null;
     const target = seeTarget(name, answer, null, spec.agentUrl ?? 'as the control plane says');
     const { activeRevisionId: servingRevisionId } = target;

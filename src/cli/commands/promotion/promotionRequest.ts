@@ -41,7 +41,7 @@ export async function promotionRequest(
   name: string,
   requestedBy: Actor,
   specOf: (target: string) => Promise<TargetSpec> = async (target) =>
-    (await chooseTargetSpec(context, file.config, target)).spec,
+    (await chooseTargetSpec(context, file, target)).spec,
   read: (settings: PromotionSettings['release']) => Promise<ReadDatasets> = (settings) =>
     readDatasets(context, file, settings),
 ): Promise<PreparedPromotion> {

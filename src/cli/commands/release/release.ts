@@ -43,7 +43,7 @@ export async function runReleaseCommand(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');
-  const target = await chooseTargetSpec(context, file.config, wanted);
+  const target = await chooseTargetSpec(context, file, wanted);
   // Git runs while the command connects to Temporal.
   const origin = readOrigin(context, { file, target, reason: options.reason });
   const order = { ...options, file, target, origin };

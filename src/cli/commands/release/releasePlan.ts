@@ -36,7 +36,6 @@ import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, readDeployment } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts } from './releaseRequest.ts';
@@ -54,7 +53,7 @@ export interface ReleasePlan {
 export async function releasePlan(
   context: CommandContext,
   file: Project,
-  { name, settings, spec, workflowId }: ChosenTarget,
+  { name, settings, spec, workflowId, openStore }: ChosenTarget,
   signal: AbortSignal,
 ): Promise<ReleasePlan> {
   const [deployment, word, localHold] = await Promise.all([
@@ -82,7 +81,7 @@ export async function releasePlan(
     unknownBaseline: found === undefined || (active !== null && serving === undefined),
   };
   const steps = plannedSteps(request, around);
-  const store = artifactStoreOf(file, context);
+  const store = openStore();
   const ownChecks = around.unknownBaseline
     ? request.checks
     : await restoredChecks(store, active, view?.state.known ?? []);

@@ -21,7 +21,6 @@ import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
 import { onHoldText } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
@@ -45,14 +44,12 @@ export async function runRollbackCommand(
   options: RollbackOptions,
 ): Promise<number> {
   const file = await loadConfig(options.config);
-  const chosen = await chooseTargetSpec(context, file.config, wanted);
-  const { name, spec, settings, workflowId } = chosen;
+  const chosen = await chooseTargetSpec(context, file, wanted);
+  const { name, spec, settings, workflowId, openStore } = chosen;
   const requestedBy = await readRequester(context, file.folder, options.reason);
-  const store = (): ArtifactStore => artifactStoreOf(file, context);
   return interruptible(async (signal) => {
     if (options.breakGlass === true) {
-      const recorded = (deploymentId: string) =>
-        recordedRevisions(store(), { name, workflowId }, deploymentId);
+      const recorded = (deploymentId: string) => recordedRevisions(openStore(), chosen, deploymentId);
       const { to, wait, timeout: timeoutMs } = options;
       const order = { target: spec, to, requestedBy, recorded, wait, timeoutMs };
       return breakGlass(context, order, signal);
@@ -62,14 +59,12 @@ export async function runRollbackCommand(
     const [temporal, serving, identity] = await Promise.all([
       connectOrSayHow(context, name),
       options.to === undefined ? readWhatServes(context, spec) : undefined,
-      commandProver(context, settings.approval, store)?.(statement),
+      commandProver(context, settings.approval, openStore)?.(statement),
     ]);
     try {
       signal.throwIfAborted();
       const message = { ...requestedBy, to: options.to, serving, requestId, identity };
-      const taken = await askTarget(temporal, chosen, store, () =>
-        rollBack(temporal, workflowId, message),
-      ).catch(
+      const taken = await askTarget(temporal, chosen, () => rollBack(temporal, workflowId, message)).catch(
         onSlipwayError(async (rejected) => {
           // A target that was only held or given a quarantine runs, but has nothing to restore.
           const view = await queryTarget(temporal, workflowId);

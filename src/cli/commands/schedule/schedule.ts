@@ -72,7 +72,7 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
   const { output } = context;
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
-    const { targets, problem } = await chooseTargetSpecs(context, file.config, undefined);
+    const { targets, problem } = await chooseTargetSpecs(context, file, undefined);
     const { declared, prepared, skipped } = await declaredSchedules(context, file, targets);
     const { existing, sealed } = await existingSchedules(temporal, targets, skipped);
     if (sealed[0] !== undefined) throw sealed[0];
@@ -99,7 +99,7 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
 export async function runScheduleList(context: CommandContext, options: ScheduleOptions): Promise<number> {
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
-    const { targets, problem } = await chooseTargetSpecs(context, file.config, undefined);
+    const { targets, problem } = await chooseTargetSpecs(context, file, undefined);
     const { existing, sealed } = await existingSchedules(temporal, targets);
     for (const schedule of existing) printSchedule(context, schedule);
     const [first, ...more] = problem === undefined ? sealed : [...sealed, problem];
@@ -224,10 +224,10 @@ async function existingSchedules(
 async function scheduleIdOf(
   context: CommandContext,
   temporal: TemporalConnection,
-  { config }: LoadedConfig,
+  file: LoadedConfig,
   wanted: string | undefined,
 ): Promise<string> {
-  const declared = await declaredIdOf(context, config, wanted).catch(
+  const declared = await declaredIdOf(context, file, wanted).catch(
     onSlipwayError((error) => error, 'SLIPWAY_PROMOTION_UNKNOWN'),
   );
   const { name, scheduleId: stated } =
@@ -240,7 +240,7 @@ async function scheduleIdOf(
       )
       .catch(onSlipwayError(() => false, 'SLIPWAY_SCHEDULE_UNKNOWN'));
   const elsewhere = async (): Promise<readonly string[]> => {
-    const { targets } = await chooseTargetSpecs(context, config, undefined);
+    const { targets } = await chooseTargetSpecs(context, file, undefined);
     const { existing } = await existingSchedules(temporal, targets);
     return existing.flatMap(({ request, scheduleId }) => (request.name === name ? scheduleId : []));
   };
@@ -253,10 +253,10 @@ async function scheduleIdOf(
 
 async function declaredIdOf(
   context: CommandContext,
-  config: LoadedConfig['config'],
+  file: LoadedConfig,
   wanted: string | undefined,
 ): Promise<{ readonly name: string; readonly scheduleId: string }> {
-  const name = choosePromotion(config, wanted);
-  const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
+  const name = choosePromotion(file.config, wanted);
+  const { spec: to } = await chooseTargetSpec(context, file, promotionSettings(file.config, name).to);
   return { name, scheduleId: promotionWorkflowId({ name, to }) };
 }

@@ -17,7 +17,6 @@ import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { printCost } from './cost.ts';
@@ -33,11 +32,11 @@ export async function runShowCommand(
   words: readonly string[],
   options: FileOptions & { readonly diff?: boolean; readonly cost?: boolean },
 ): Promise<number> {
-  const { config, folder } = await loadConfig(options.config);
+  const file = await loadConfig(options.config);
   const isDiff = options.diff ?? false;
-  const { release, other, target: named } = readWords(words, isDiff, Object.keys(config.targets));
-  const target = await chooseTargetSpec(context, config, named);
-  const store = artifactStoreOf({ config, folder }, context);
+  const { release, other, target: named } = readWords(words, isDiff, Object.keys(file.config.targets));
+  const target = await chooseTargetSpec(context, file, named);
+  const store = target.openStore();
   return withTemporal(context, async (temporal) => {
     const found = await findRelease(temporal, store, target, release);
     if (!isDiff) {

@@ -14,7 +14,6 @@ import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { wrapLine } from '../../ui/text.ts';
 import { LINE_INDENT } from '../../ui/underWayLines.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
@@ -30,10 +29,10 @@ export async function runStatusCommand(
   wanted: string | undefined,
   options: FileOptions & { readonly last: number },
 ): Promise<number> {
-  const { config, folder } = await loadConfig(options.config);
-  const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
+  const file = await loadConfig(options.config);
+  const { targets, problem } = await chooseTargetSpecs(context, file, wanted);
   return withTemporal(context, async (temporal) => {
-    const exitCode = await printStatus(context, temporal, { config, folder, targets }, options.last);
+    const exitCode = await printStatus(context, temporal, { config: file.config, targets }, options.last);
     if (problem !== undefined) throw problem;
     return exitCode;
   });
@@ -43,7 +42,7 @@ export async function runStatusCommand(
 export async function printStatus(
   context: CommandContext,
   temporal: TemporalConnection,
-  { config, folder, targets }: Project & { readonly targets: readonly ChosenTarget[] },
+  { config, targets }: Pick<Project, 'config'> & { readonly targets: readonly ChosenTarget[] },
   last: number,
 ): Promise<number> {
   const { output } = context;
@@ -51,12 +50,11 @@ export async function printStatus(
     for (const line of lines.flatMap((text) => wrapLine(text, output.columns(), LINE_INDENT)))
       output.print(line);
   };
-  const openStore = () => artifactStoreOf({ config, folder }, context);
   /** That no worker answers, which holds for all targets. */
   let silence: SlipwayError | undefined;
   let problem: SlipwayError | undefined;
   for (const target of targets) {
-    const status = await targetStatus(context, temporal, target, { last, silence, openStore });
+    const status = await targetStatus(context, temporal, target, { last, silence });
     const why = status.unanswered?.silence;
     if (why?.code === 'SLIPWAY_NO_WORKER') silence = why;
     else problem ??= why;

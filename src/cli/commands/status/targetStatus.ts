@@ -1,4 +1,3 @@
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { endGuard, type GuardReport } from '../../../domain/guard/guarding.ts';
@@ -54,7 +53,6 @@ interface StatusQuestion {
   readonly last: number;
   /** Set if it is already known that no worker answers: the request does not wait for one again. */
   readonly silence: SlipwayError | undefined;
-  readonly openStore: () => ArtifactStore;
 }
 
 /**
@@ -64,9 +62,10 @@ interface StatusQuestion {
 export async function targetStatus(
   context: CommandContext,
   temporal: TemporalConnection,
-  { name: target, spec, workflowId }: Omit<ChosenTarget, 'settings'>,
-  { last, silence: known, openStore }: StatusQuestion,
+  chosen: Omit<ChosenTarget, 'settings'>,
+  { last, silence: known }: StatusQuestion,
 ): Promise<TargetStatus> {
+  const { name: target, spec, workflowId } = chosen;
   const hold = await readLocalHold(context.home, spec).catch(unreadableHold);
   const holdProblem = hold instanceof SlipwayError ? hold : undefined;
   const localHold = hold instanceof SlipwayError ? undefined : hold;
@@ -87,13 +86,13 @@ export async function targetStatus(
   const deploymentUnread = 'the target has never taken a release';
   const nothing = { ...status, dashboardUrl: null, workflowUrl: null, deployment: deploymentUnread };
   if (asked === undefined) {
-    const recorded = await readForgotten(context, openStore, workflowId);
+    const recorded = await readForgotten(context, chosen);
     if (recorded === undefined) return nothing;
     const view = { state: recorded.state, running: null };
     return { ...nothing, view, recordedAt: recorded.at, deployment: await seeDeployment(context, spec) };
   }
   if (!(asked instanceof SlipwayError))
-    return { ...status, ...(await readAround(context, temporal, { spec, workflowId }, asked)) };
+    return { ...status, ...(await readAround(context, temporal, chosen, asked)) };
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last).catch(sealed),
     seeDeployment(context, spec),

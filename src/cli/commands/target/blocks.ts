@@ -8,7 +8,6 @@ import { queryTarget, setHold } from '../../../temporal/client/target/targetClie
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from './forgottenTarget.ts';
 import { describeHold, onHoldText, removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
@@ -25,14 +24,13 @@ export async function runHoldCommand(
 ): Promise<number> {
   const { output } = context;
   const file = await loadConfig(options.config);
-  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  const chosen = await chooseTargetSpec(context, file, wanted);
   const { name, spec, workflowId } = chosen;
   const by = await readRequester(context, file.folder, options.reason);
   const taken = await withTemporal(context, async (temporal) => {
     const answer = await askTarget(
       temporal,
       chosen,
-      () => artifactStoreOf(file, context),
       () => setHold(temporal, workflowId, holding, by),
       holding && warnOfNew(context, temporal, name),
     );
@@ -87,7 +85,7 @@ export async function runQuarantineCommand(
 ): Promise<number> {
   const { output } = context;
   const file = await loadConfig(options.config);
-  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  const chosen = await chooseTargetSpec(context, file, wanted);
   const { name, workflowId } = chosen;
   const by = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
@@ -95,7 +93,6 @@ export async function runQuarantineCommand(
     const identity = await askTarget(
       temporal,
       chosen,
-      () => artifactStoreOf(file, context),
       () => setQuarantine(temporal, workflowId, quarantined, message),
       quarantined && warnOfNew(context, temporal, name),
     );

@@ -1,4 +1,4 @@
-import { type ArtifactStore, readTargetRecord } from '../../../artifact/artifactStore.ts';
+import { readTargetRecord } from '../../../artifact/artifactStore.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Kept } from '../../../domain/target/targetState.ts';
@@ -21,8 +21,7 @@ export const FORGOTTEN = 'Temporal no longer has this target';
  */
 export function askTarget<Answer>(
   temporal: TemporalConnection,
-  { spec, workflowId }: Pick<ChosenTarget, 'spec' | 'workflowId'>,
-  openStore: () => ArtifactStore,
+  { spec, workflowId, openStore }: Omit<ChosenTarget, 'settings'>,
   ask: () => Promise<Answer>,
   begin?: (() => void) | false,
 ): Promise<Answer> {
@@ -44,8 +43,7 @@ export function askTarget<Answer>(
 /** The state of a forgotten target; `undefined` if it has never taken a release, or the store cannot be read. */
 export function readForgotten(
   context: CommandContext,
-  openStore: () => ArtifactStore,
-  workflowId: string,
+  { workflowId, openStore }: Pick<ChosenTarget, 'workflowId' | 'openStore'>,
 ): Promise<Kept | undefined> {
   return ifReadable(context, async () => readTargetRecord(openStore(), workflowId));
 }
@@ -53,11 +51,10 @@ export function readForgotten(
 /** The newest releases and rollbacks of a forgotten target, newest first. */
 export async function releasesOfForgotten(
   context: CommandContext,
-  openStore: () => ArtifactStore,
-  target: Pick<ChosenTarget, 'name' | 'workflowId'>,
+  target: Omit<ChosenTarget, 'settings' | 'spec'>,
   last: number,
 ): Promise<readonly PastRelease[]> {
-  return (await ifReadable(context, () => recordedReleases(openStore(), target, last))) ?? [];
+  return (await ifReadable(context, () => recordedReleases(target.openStore(), target, last))) ?? [];
 }
 
 function ifReadable<T>({ output }: CommandContext, read: () => Promise<T>): Promise<T | undefined> {

@@ -1,5 +1,6 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { chooseEntry } from '../../../config/chooseEntry.ts';
-import type { Config } from '../../../config/configSchema.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
@@ -11,6 +12,7 @@ import {
 } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 import { retryBusy } from '../../retryBusy.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 
 /** A target of `slipway.yaml`, with its deployment's name, which is part of its workflow id. */
 export interface ChosenTarget {
@@ -18,6 +20,8 @@ export interface ChosenTarget {
   readonly settings: ReleaseSettings;
   readonly spec: TargetSpec;
   readonly workflowId: string;
+  /** Opens the store with the records of its releases, which outlive Temporal's retention. */
+  readonly openStore: () => ArtifactStore;
 }
 
 /**
@@ -28,15 +32,16 @@ export interface ChosenTarget {
  */
 export async function chooseTargetSpec(
   context: CommandContext,
-  file: Config,
+  file: Project,
   wanted: string | undefined,
 ): Promise<ChosenTarget> {
-  const config = withPreviewOf(file, wanted);
+  const config = withPreviewOf(file.config, wanted);
   const [name] = chooseEntry(config, 'targets', wanted);
   const settings = releaseSettings(config, name);
   const deployment = settings.target.deployment ?? (await readDeployment(context, settings.target)).name;
   const spec = { ...settings.target, deployment };
-  return { name, settings, spec, workflowId: targetWorkflowId(spec) };
+  const openStore = () => artifactStoreOf(file, context);
+  return { name, settings, spec, workflowId: targetWorkflowId(spec), openStore };
 }
 
 /**
@@ -45,14 +50,14 @@ export async function chooseTargetSpec(
  */
 export async function chooseTargetSpecs(
   context: CommandContext,
-  config: Config,
+  file: Project,
   wanted: string | undefined,
 ): Promise<{ readonly targets: readonly ChosenTarget[]; readonly problem: SlipwayError | undefined }> {
   if (wanted !== undefined)
-    return { targets: [await chooseTargetSpec(context, config, wanted)], problem: undefined };
+    return { targets: [await chooseTargetSpec(context, file, wanted)], problem: undefined };
   const choose = (name: string) =>
-    chooseTargetSpec(context, config, name).catch(onSlipwayError((error) => error));
-  const chosen = await Promise.all(Object.keys(config.targets).map(choose));
+    chooseTargetSpec(context, file, name).catch(onSlipwayError((error) => error));
+  const chosen = await Promise.all(Object.keys(file.config.targets).map(choose));
   return {
     targets: chosen.flatMap((each) => (each instanceof SlipwayError ? [] : [each])),
     problem: chosen.find((each) => each instanceof SlipwayError),

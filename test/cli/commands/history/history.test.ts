@@ -80,8 +80,7 @@ it('of a target whose payload key is missing is returned as the problem, and hid
   });
   const output = testOutput();
   const context = { output, home: '/nowhere', environment: {} };
-  const target = { name: 'staging', workflowId: 'w' };
-  const openStore = () => openArtifactStore('/nowhere');
-  expect(await printHistory(context, temporal, target, 5, openStore)).toBe(sealed);
+  const target = { name: 'staging', workflowId: 'w', openStore: () => openArtifactStore('/nowhere') };
+  expect(await printHistory(context, temporal, target, 5)).toBe(sealed);
   expect(output.said).toEqual(['staging', '  it is encrypted with the key "old"']);
 });

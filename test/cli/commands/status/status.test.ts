@@ -75,7 +75,7 @@ async function statusOf(
     const spec = { name, controlPlane: 'http://127.0.0.1:1', deployment: name, apiKey: { from: 'env:KEY' } };
     return { name, spec, workflowId: name } as unknown as ChosenTarget;
   });
-  const error = await printStatus(context, temporal, { config, folder: '/nowhere', targets }, 3).catch(
+  const error = await printStatus(context, temporal, { config, targets }, 3).catch(
     (failure: unknown) => failure,
   );
   return { error, text: output.said.join('\n'), events: output.events };

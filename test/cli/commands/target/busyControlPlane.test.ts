@@ -50,14 +50,14 @@ it('plan repeats both reads of a busy control plane', async () => {
 it('check repeats a read of a busy control plane', async () => {
   const { config, context } = await busyTarget('deployment: greeter');
   const file = await loadConfig(config);
-  const { baseUrl } = await agentOf(context, file.config, undefined, undefined);
+  const { baseUrl } = await agentOf(context, file, undefined, undefined);
   expect(baseUrl).toBe('http://127.0.0.1:9');
 });
 
 it('check of a target whose agent has no address yet fails with 1, which is no verdict', async () => {
   const { config, context } = await busyTarget('deployment: greeter', null);
   const file = await loadConfig(config);
-  await expect(agentOf(context, file.config, undefined, undefined)).rejects.toMatchObject({
+  await expect(agentOf(context, file, undefined, undefined)).rejects.toMatchObject({
     exitCode: 1,
     hint: expect.stringContaining('targets.staging.agentUrl') as string,
   });

@@ -32,6 +32,7 @@ const TARGET = {
   name: 'production',
   workflowId: 'target:production',
   spec: { ...targetOn('http://127.0.0.1:1'), apiKey: { from: 'env:KEY' } },
+  openStore: () => store,
 } as unknown as ChosenTarget;
 
 /** A Temporal without the target, until somebody starts it. */
@@ -103,7 +104,7 @@ describe('a target that only the artifact store has', () => {
   it('is started again by a message', async () => {
     const temporal = forgetful();
     const hold = () => setHold(temporal, TARGET.workflowId, true, { who: 'ada', from: 'cli' });
-    const asked = () => askTarget(temporal, TARGET, () => store, hold);
+    const asked = () => askTarget(temporal, TARGET, hold);
     await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_NEVER_RELEASED' });
     await remember();
     expect(await asked()).toEqual({ onHold: true, via: 'update' });
@@ -121,8 +122,7 @@ describe('a target that only the artifact store has', () => {
   });
 
   it('is shown as its record says', async () => {
-    const config = { artifact: { store: folder() }, promotions: {} } as unknown as Config;
-    const of = { config, folder: folder(), targets: [TARGET] };
+    const of = { config: { promotions: {} } as Config, targets: [TARGET] };
     const look = (json: boolean) => seen((context) => printStatus(context, forgetful(), of, 3), json);
     expect((await look(false)).text).toContain('has never taken a release');
     await remember();
@@ -136,7 +136,7 @@ describe('a target that only the artifact store has', () => {
   });
 
   it('is shown with the problem of a hold on this machine that cannot be read, which is the error', async () => {
-    const config = { artifact: { store: folder() }, promotions: {} } as unknown as Config;
+    const config = { promotions: {} } as Config;
     const hold = { target: TARGET.name, since: AT, by: { who: 'ada', from: 'cli' }, to: 'r1' };
     await writeLocalHold(folder(), TARGET.spec, hold);
     const [file = ''] = await readdir(join(folder(), 'holds'));
@@ -144,7 +144,7 @@ describe('a target that only the artifact store has', () => {
     await remember();
     const output = testOutput();
     const context = { output, home: folder(), environment: { KEY: 'key', SLIPWAY_HOME: folder() } };
-    const shown = printStatus(context, forgetful(), { config, folder: folder(), targets: [TARGET] }, 3);
+    const shown = printStatus(context, forgetful(), { config, targets: [TARGET] }, 3);
     await expect(shown).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
     const text = output.said.join('\n');
     expect(text).toContain('the hold of "production" could not be read');
@@ -152,7 +152,7 @@ describe('a target that only the artifact store has', () => {
   });
 
   it('has the history of its records', async () => {
-    const look = () => seen((context) => printHistory(context, forgetful(), TARGET, 5, () => store));
+    const look = () => seen((context) => printHistory(context, forgetful(), TARGET, 5));
     expect((await look()).text).toContain('has never taken a release');
     await remember();
     expect((await look()).text).toMatch(/release-2[^]*release-1[^]*Temporal no longer has this target/);
