@@ -1,6 +1,8 @@
-/** The usual ports of what runs on one machine. */
-export const PLATFORM_PORT = 4700;
-export const DASHBOARD_PORT = 4701;
-export const HOOKS_PORT = 4702;
-export const TEMPORAL_PORT = 7233;
-export const TEMPORAL_UI_PORT = 8233;
+/** The usual ports of what runs on one machine, and the options of `slipway dev` that set others. */
+export const PORTS = {
+  platform: { option: '--port', preferred: 4700 },
+  dashboard: { option: '--dashboard-port', preferred: 4701 },
+  hooks: { option: '--hooks-port', preferred: 4702 },
+  temporal: { option: '--temporal-port', preferred: 7233 },
+  temporalUi: { option: '--temporal-ui-port', preferred: 8233 },
+} as const;

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 
 import type { InitOptions } from '../commands/init/init.ts';
 import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
-import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } from '../usualPorts.ts';
+import { PORTS } from '../usualPorts.ts';
 import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import {
   configOption,
@@ -29,14 +29,15 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
     'Run everything on this machine: Temporal, the platform, a worker, the dashboard',
     'slipway dev',
   );
-  for (const [name, whose, usual] of [
-    ['port', "the control plane's port", PLATFORM_PORT],
-    ['temporal-port', "Temporal's port", TEMPORAL_PORT],
-    ['temporal-ui-port', "the port of Temporal's UI", TEMPORAL_UI_PORT],
-    ['dashboard-port', "the page's port", DASHBOARD_PORT],
-    ['hooks-port', "the hooks' port", HOOKS_PORT],
+  for (const [name, whose] of [
+    ['platform', "the control plane's port"],
+    ['temporal', "Temporal's port"],
+    ['temporalUi', "the port of Temporal's UI"],
+    ['dashboard', "the page's port"],
+    ['hooks', "the hooks' port"],
   ] as const) {
-    dev.option(`--${name} <port>`, `${whose} (default: ${usual}, or a free one)`, portOption);
+    const { option, preferred } = PORTS[name];
+    dev.option(`${option} <port>`, `${whose} (default: ${preferred}, or a free one)`, portOption);
   }
   dev
     .addOption(isolationOption())
@@ -69,7 +70,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     'slipway dashboard',
     'slipway dashboard --metrics 127.0.0.1:9466',
   )
-    .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, PORTS.dashboard.preferred)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
     .option('--hooks <file>', 'also receive the hooks of this slipway.yaml (default: none)')
     .option(
@@ -217,7 +218,7 @@ function addHookCommands({ fileCommand, runs }: CommandTable): void {
     'slipway hooks try alerts payload.json',
     'slipway hooks approve 3f9c0a1b2c3d4e5f --reason "seen on the dashboard"',
   )
-    .option('--port <port>', 'its port; 0 takes a free one', portOption, HOOKS_PORT)
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, PORTS.hooks.preferred)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
     .action(runs(async () => (await import('../commands/hooks/hooks.ts')).runHooksCommand));
 

@@ -1,7 +1,7 @@
 import { PAGE_LIMIT } from '@slipway/contract/limits';
 import { type Command, Option } from 'commander';
 
-import { PLATFORM_PORT } from '../usualPorts.ts';
+import { PORTS } from '../usualPorts.ts';
 import { type CommandTable, type Runs, withExamples } from './commandTable.ts';
 import { expiryOption, isolationOption, metricsOption, portOption, wholeNumber } from './options.ts';
 
@@ -14,7 +14,7 @@ export function addPlatformCommands({ command, runs }: CommandTable): void {
     'slipway platform --rate-limit 100 --keep-audit 90',
   );
   platform
-    .option('--port <port>', 'its port; 0 takes a free one', portOption, PLATFORM_PORT)
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, PORTS.platform.preferred)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
     .addOption(
       new Option('--database-url <url>', 'any Postgres (default: an embedded one)').env('DATABASE_URL'),

@@ -7,7 +7,7 @@ import { onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
-import { PLATFORM_PORT } from '../../usualPorts.ts';
+import { PORTS } from '../../usualPorts.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './service.ts';
 
@@ -85,8 +85,9 @@ function printReady(
   output.print(`  Temporal       ${state.temporal.address}`);
   output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
   output.print(`  logs           ${logs}`);
-  if (askedPort === undefined && new URL(state.controlPlane).port !== String(PLATFORM_PORT)) {
-    output.print(style.warn(`  port ${PLATFORM_PORT} is in use: set the address above in slipway.yaml`));
+  const { preferred } = PORTS.platform;
+  if (askedPort === undefined && new URL(state.controlPlane).port !== String(preferred)) {
+    output.print(style.warn(`  port ${preferred} is in use: set the address above in slipway.yaml`));
   }
 }
 

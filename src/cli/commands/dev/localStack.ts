@@ -6,13 +6,7 @@ import { type TemporalSettings, temporalSettings } from '../../../temporal/clien
 import { type DevServer, prepareNamespace, startDevServer } from '../../../temporal/server/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
-import {
-  DASHBOARD_PORT,
-  HOOKS_PORT,
-  PLATFORM_PORT,
-  TEMPORAL_PORT,
-  TEMPORAL_UI_PORT,
-} from '../../usualPorts.ts';
+import { PORTS } from '../../usualPorts.ts';
 import { loadPlatform } from '../platform/loadPlatform.ts';
 import { choosePort } from './ports.ts';
 import {
@@ -27,13 +21,7 @@ export interface LocalStackOptions {
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** For each: `undefined`: the usual port if it is free, else any; 0: any. */
-  readonly ports: {
-    readonly platform?: number;
-    readonly temporal?: number;
-    readonly temporalUi?: number;
-    readonly dashboard?: number;
-    readonly hooks?: number;
-  };
+  readonly ports: { readonly [Name in keyof typeof PORTS]?: number };
   /** The `slipway.yaml` whose hooks are served. Absent: none. */
   readonly hooksFile?: string;
   /** The same file, if its hooks can be read without a control plane. Then the page shows their rules. */
@@ -136,16 +124,8 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
     return configured;
   }
   const { path: executable } = await installTemporal({ onProgress, signal });
-  const port = await choosePort({
-    option: '--temporal-port',
-    asked: ports.temporal,
-    preferred: TEMPORAL_PORT,
-  });
-  const uiPort = await choosePort({
-    option: '--temporal-ui-port',
-    asked: ports.temporalUi,
-    preferred: TEMPORAL_UI_PORT,
-  });
+  const port = await choosePort({ ...PORTS.temporal, asked: ports.temporal });
+  const uiPort = await choosePort({ ...PORTS.temporalUi, asked: ports.temporalUi });
   onProgress('starting Temporal');
   const logFile = join(logs, 'temporal.log');
   services.temporal = await supervise({
@@ -181,7 +161,6 @@ type Ready = CommandService['ready'];
 
 interface ServiceCommand {
   readonly name: 'platform' | 'worker' | 'dashboard' | 'hooks';
-  readonly port?: { readonly option: string; readonly preferred: number };
   readonly args?: readonly string[];
   readonly environment: LocalStackOptions['environment'];
   readonly readyTimeoutMs: number;
@@ -190,10 +169,9 @@ interface ServiceCommand {
 
 async function startService(
   { home, environment, ports, logs, services, onProgress, onEvent, signal }: Start,
-  { name, port: wish, args = [], ...command }: ServiceCommand,
+  { name, args = [], ...command }: ServiceCommand,
 ): Promise<Ready> {
-  const asked = name === 'worker' ? undefined : ports[name];
-  const port = wish === undefined ? [] : ['--port', String(await choosePort({ ...wish, asked }))];
+  const port = name === 'worker' ? undefined : await choosePort({ ...PORTS[name], asked: ports[name] });
   const title = `the ${name}`;
   onProgress(`starting ${title}`);
   const service = await supervise({
@@ -201,7 +179,7 @@ async function startService(
     onEvent,
     start: () =>
       startCommand({
-        args: [name, '--home', home, ...port, ...args],
+        args: [name, '--home', home, ...(port === undefined ? [] : ['--port', String(port)]), ...args],
         environment: { ...environment, ...command.environment },
         logFile: join(logs, `${name}.log`),
         readyTimeoutMs: command.readyTimeoutMs,
@@ -216,7 +194,6 @@ async function startService(
 function startPlatform(start: Start): Promise<Ready> {
   return startService(start, {
     name: 'platform',
-    port: { option: '--port', preferred: PLATFORM_PORT },
     // A DATABASE_URL in the shell belongs to the user's own project. The platform uses its embedded database.
     environment: { ...WITHOUT_METRICS, DATABASE_URL: undefined },
     readyTimeoutMs: 120_000,
@@ -237,7 +214,6 @@ function startWorker(start: Start, settings: TemporalSettings, apiKey: string): 
 function startDashboard(start: Start, settings: TemporalSettings, apiKey: string): Promise<Ready> {
   return startService(start, {
     name: 'dashboard',
-    port: { option: '--dashboard-port', preferred: DASHBOARD_PORT },
     args: [
       ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
       ...(start.pageHooksFile === undefined ? [] : ['--hooks', start.pageHooksFile]),
@@ -254,7 +230,6 @@ async function startHooks(start: Start, settings: TemporalSettings, apiKey: stri
   if (start.hooksFile === undefined) return null;
   const ready = await startService(start, {
     name: 'hooks',
-    port: { option: '--hooks-port', preferred: HOOKS_PORT },
     args: ['--config', start.hooksFile],
     environment: environmentOf(settings, apiKey),
     readyTimeoutMs: 60_000,

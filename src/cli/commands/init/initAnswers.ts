@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { TARGET_NAME } from '../../../domain/target/targetSpec.ts';
 import { interruptible } from '../../interruption.ts';
-import { PLATFORM_PORT } from '../../usualPorts.ts';
+import { PORTS } from '../../usualPorts.ts';
 import { CI_KINDS, type CiKind, type RepositoryFacts } from './repositoryFacts.ts';
 
 /** What `slipway init` must know to write its files. */
@@ -30,9 +30,13 @@ export async function answersOnTerminal(
   { input, output }: Terminal,
 ): Promise<InitAnswers> {
   return interruptible(async (signal) => {
-    const questions = terminalQuestions(input, output, signal);
+    const lines = createInterface({ input, output });
+    const ask: Ask = async (question, byDefault) => {
+      const answer = await lines.question(`${question} [${byDefault}] `, { signal });
+      return answer.trim() === '' ? byDefault : answer.trim();
+    };
     try {
-      return await askAnswers(facts, questions.ask);
+      return await askAnswers(facts, ask);
     } catch (error) {
       // readline handles Ctrl-C and Ctrl-D on a terminal, so the process gets no signal.
       const isLeft = error instanceof Error && error.name === 'AbortError';
@@ -41,7 +45,7 @@ export async function answersOnTerminal(
       output.write('\n');
       throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
     } finally {
-      questions.close();
+      lines.close();
     }
   });
 }
@@ -52,7 +56,7 @@ type Ask = (question: string, byDefault: string) => Promise<string>;
 export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAnswers {
   return {
     target: 'staging',
-    controlPlane: `http://127.0.0.1:${PLATFORM_PORT}`,
+    controlPlane: `http://127.0.0.1:${PORTS.platform.preferred}`,
     deployment: name,
     assistant: graphs[0],
     ci: host ?? 'none',
@@ -72,15 +76,11 @@ async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<InitAnswers
   );
   const deployment = await ask('What is the name of the deployment there?', offered.deployment);
   const { graphs } = facts;
-  const assistant =
-    graphs.length > 1
-      ? await asked(
-          ask,
-          `Which graph should the check run? (${graphs.join(', ')})`,
-          graphs[0] ?? '',
-          oneOf(graphs),
-        )
-      : offered.assistant;
+  let { assistant } = offered;
+  if (assistant !== undefined && graphs.length > 1) {
+    const which = `Which graph should the check run? (${graphs.join(', ')})`;
+    assistant = await asked(ask, which, assistant, oneOf(graphs));
+  }
   const ci = await asked(ask, `Write a CI file? (${CI_KINDS.join(', ')})`, offered.ci, oneOf(CI_KINDS));
   return { target, controlPlane, deployment, assistant, ci: CI_KINDS.find((kind) => kind === ci) ?? 'none' };
 }
@@ -101,19 +101,4 @@ async function asked(
 
 function oneOf(words: readonly string[]): (text: string) => string | undefined {
   return (text) => (words.includes(text) ? undefined : `one of ${words.join(', ')}, please`);
-}
-
-function terminalQuestions(
-  input: NodeJS.ReadableStream,
-  output: NodeJS.WritableStream,
-  signal: AbortSignal,
-): { readonly ask: Ask; close(): void } {
-  const lines = createInterface({ input, output });
-  return {
-    ask: async (question, byDefault) => {
-      const answer = await lines.question(`${question} [${byDefault}] `, { signal });
-      return answer.trim() === '' ? byDefault : answer.trim();
-    },
-    close: () => lines.close(),
-  };
 }

@@ -16,7 +16,7 @@ import { isWithin } from '../../../domain/target/origin.ts';
 import { serviceUrlProblem } from '../../../domain/target/targetSpec.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
-import { PLATFORM_PORT } from '../../usualPorts.ts';
+import { PORTS } from '../../usualPorts.ts';
 
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */
@@ -89,7 +89,7 @@ async function runningPlatform(
 ): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers'>> {
   const dev = await readDevState(home);
   const named = setting(environment, 'SLIPWAY_PLATFORM_URL');
-  const baseUrl = url ?? named ?? dev?.controlPlane ?? `http://127.0.0.1:${PLATFORM_PORT}`;
+  const baseUrl = url ?? named ?? dev?.controlPlane ?? `http://127.0.0.1:${PORTS.platform.preferred}`;
   const problem = serviceUrlProblem(baseUrl) ?? serviceUrlProblem(named ?? baseUrl);
   if (problem !== undefined)
     throw new SlipwayError('SLIPWAY_USAGE', `the platform's URL cannot be used: ${problem}`);
