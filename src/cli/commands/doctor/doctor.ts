@@ -52,6 +52,8 @@ export async function runDoctorCommand(
   return exitCode;
 }
 
+type Findings = AsyncGenerator<Finding, void>;
+
 const NAME_WIDTH = 20;
 
 export function findingLines({ name, state, detail, fix }: Finding, style: Style): readonly string[] {
@@ -67,7 +69,7 @@ export function findingLines({ name, state, detail, fix }: Finding, style: Style
 async function* findings(
   context: CommandContext,
   options: { readonly fix: boolean; readonly config: string | undefined },
-): AsyncGenerator<Finding, void> {
+): Findings {
   yield ok('node', process.versions.node);
   yield await gitFinding();
   yield* orProblem('workflow code', bundleFinding());
@@ -75,7 +77,7 @@ async function* findings(
   yield* orProblem('slipway.yaml', configFindings(context, options.config));
 }
 
-async function* bundleFinding(): AsyncGenerator<Finding, void> {
+async function* bundleFinding(): Findings {
   await requireWholeBundle(BUNDLE_PATH);
   yield ok('workflow code', 'as it was built');
 }
@@ -89,10 +91,7 @@ async function gitFinding(): Promise<Finding> {
   }
 }
 
-async function* temporalFindings(
-  { home, environment }: CommandContext,
-  fix: boolean,
-): AsyncGenerator<Finding, void> {
+async function* temporalFindings({ home, environment }: CommandContext, fix: boolean): Findings {
   const settings = await temporalSettings(home, environment);
   const { address, namespace, origin, taskQueue } = settings;
   if (origin === 'default') {
@@ -115,10 +114,7 @@ async function* temporalFindings(
   }
 }
 
-async function* searchAttributesFinding(
-  temporal: TemporalConnection,
-  fix: boolean,
-): AsyncGenerator<Finding, void> {
+async function* searchAttributesFinding(temporal: TemporalConnection, fix: boolean): Findings {
   if (!fix) await requireSearchAttributes(temporal);
   const registered = fix ? await registerSearchAttributes(temporal) : [];
   const detail = registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`;
@@ -129,10 +125,7 @@ async function* searchAttributesFinding(
  * Workflows that no worker can continue; `fix` terminates them, so that targets can start again. Those that
  * continue with a payload key that is here are left alone.
  */
-export async function* stuckFindings(
-  temporal: TemporalConnection,
-  fix: boolean,
-): AsyncGenerator<Finding, void> {
+export async function* stuckFindings(temporal: TemporalConnection, fix: boolean): Findings {
   const name = 'workflows';
   const tasks = await findStuckTasks(temporal);
   for (const stuck of tasks) {
@@ -148,11 +141,7 @@ export async function* stuckFindings(
   if (tasks.length === 0) yield ok(name, 'workers can continue all of them');
 }
 
-async function* keysFinding(
-  temporal: TemporalConnection,
-  first: string,
-  fix: boolean,
-): AsyncGenerator<Finding, void> {
+async function* keysFinding(temporal: TemporalConnection, first: string, fix: boolean): Findings {
   const name = 'payload keys';
   const uses = await findOldKeys(temporal);
   const kept = uses.filter(({ renew }) => renew === null);
@@ -177,19 +166,13 @@ async function* keysFinding(
 const SHOWN = 5;
 
 /** Each version that gets new work, or that a running workflow is pinned to, needs a worker. */
-async function* workerFinding(
-  temporal: TemporalConnection,
-  taskQueue: string,
-): AsyncGenerator<Finding, void> {
+async function* workerFinding(temporal: TemporalConnection, taskQueue: string): Findings {
   const pinned = (await runningPinned(temporal)).map(({ buildId }) => buildId);
   const workers = await requireEachVersion(temporal, 0, pinned);
   yield ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
 }
 
-async function* configFindings(
-  context: CommandContext,
-  path: string | undefined,
-): AsyncGenerator<Finding, void> {
+async function* configFindings(context: CommandContext, path: string | undefined): Findings {
   const loaded = await loadConfig(path);
   const { config, file } = loaded;
   const checks = config.checks.length;
@@ -222,7 +205,7 @@ async function* configFindings(
 }
 
 /** Writes nothing. A read of a record that does not exist also proves that a bucket exists. */
-async function* storeFinding(context: CommandContext, loaded: LoadedConfig): AsyncGenerator<Finding, void> {
+async function* storeFinding(context: CommandContext, loaded: LoadedConfig): Findings {
   const store = artifactStoreOf(loaded, context);
   await store.getRecord('doctor.json');
   yield ok('artifact store', `${store.url} can be read`);
@@ -296,7 +279,7 @@ async function controlPlaneFinding(
 }
 
 /** The findings; an error that ends them is the last one, under this name. */
-export async function* orProblem(name: string, all: AsyncIterable<Finding>): AsyncGenerator<Finding, void> {
+export async function* orProblem(name: string, all: Findings): Findings {
   try {
     yield* all;
   } catch (error) {
