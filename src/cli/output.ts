@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 import { type Environment, isOn, setting } from '../config/environment.ts';
 import type { JsonEvent } from './events/index.ts';
-import { OWN, styleOf } from './ui/text.ts';
+import { OWN, type Screen, styleOf } from './ui/text.ts';
 
 /** The output of a command: text for people, or events for programs. */
 export type Output = ReturnType<typeof createOutput>;
@@ -57,6 +57,10 @@ export function createOutput({
     // Styles depend on stdout; stderr may be a file.
     if (!json) stderr.write(`${shown(stderr.isTTY ? line : stripVTControlCharacters(line))}\n`);
   };
+  const columns = (): number => {
+    if (!live) return Infinity;
+    return stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS;
+  };
   return {
     /** One JSON object per line, on stdout, instead of text. */
     json,
@@ -65,10 +69,9 @@ export function createOutput({
     /** Whether lines may be rewritten in place: text, on a terminal, not in CI, not quiet. */
     live,
     /** The terminal's width in characters, which some report as 0. `Infinity` if lines are not rewritten: a log keeps them whole. */
-    columns: (): number => {
-      if (!live) return Infinity;
-      return stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS;
-    },
+    columns,
+    /** The terminal as it is now. */
+    screen: (): Screen => ({ style, columns: columns(), now: Date.now() }),
     /** A line for people, on stdout. Nothing with `--json`. */
     print,
     /** A warning, an error or a next step for people, on stderr. Nothing with `--json`. */

@@ -7,7 +7,7 @@ import type { Output } from '../output.ts';
 import type { Asked } from '../ui/endingText.ts';
 import { LiveLines, PLAIN_EVERY_MS } from '../ui/liveLines.ts';
 import { settledSteps, stepLine } from '../ui/progressLines.ts';
-import { fitLine, styleOf } from '../ui/text.ts';
+import { fitLine, type Screen, styleOf } from '../ui/text.ts';
 import { buildLine, underWayLines } from '../ui/underWayLines.ts';
 
 /** Shows the events of `follow`: a line for each ended step, and the running one rewritten below. `--json`: events. */
@@ -81,7 +81,7 @@ export class FollowView {
     this.#buildLog = lines;
     if (this.#progress !== null) this.#printUnderWay(this.#progress);
     if (begins && !this.#output.live && this.#isLong)
-      for (const line of lines) this.#live.say(buildLine(line, this.#output.style));
+      for (const line of lines) this.#live.say(buildLine(line, this.#output.screen()));
   }
 
   close(): void {
@@ -92,12 +92,13 @@ export class FollowView {
   #wait(render: () => string): void {
     this.#live.hide();
     if (!this.#output.live) this.#output.info(render());
-    this.#live.show(() => [fitLine(render(), this.#columns)]);
+    this.#live.show(() => [fitLine(render(), this.#screen.columns)]);
   }
 
   /** A line of the terminal's full width would wrap. */
-  get #columns(): number {
-    return this.#output.columns() - 1;
+  get #screen(): Screen {
+    const screen = this.#output.screen();
+    return { ...screen, columns: screen.columns - 1 };
   }
 
   #begin(): void {
@@ -113,7 +114,6 @@ export class FollowView {
     this.#live.hide();
     this.#progress = progress;
     this.#call = call;
-    const { style } = this.#output;
     const settled = settledSteps(progress);
     for (; this.#shownSteps < settled; this.#shownSteps++) {
       const step = progress.steps[this.#shownSteps];
@@ -122,7 +122,7 @@ export class FollowView {
       this.#announceRestoring(progress, step);
       this.#printStep(step);
       // A log keeps the whole line; a terminal would wrap it in the middle of an id.
-      this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, this.#columns));
+      this.#live.say(stepLine(step, progress.verdicts, this.#screen));
     }
     const running = progress.steps[settled];
     if (running !== undefined) {
@@ -132,12 +132,13 @@ export class FollowView {
     }
     this.#printWaiting(progress);
     this.#printUnderWay(progress);
+    const plain = () => ({ style: styleOf(false), columns: Infinity, now: Date.now() });
     const stepLines = (): readonly string[] =>
       running === undefined
         ? []
-        : [fitLine(stepLine(running, progress.verdicts, Date.now(), styleOf(false)), this.#columns)];
+        : [fitLine(stepLine(running, progress.verdicts, plain()), this.#screen.columns)];
     if (running !== undefined || progress.waiting !== null)
-      this.#live.show(() => [...stepLines(), ...this.#underWayLines(progress, Date.now())]);
+      this.#live.show(() => [...stepLines(), ...this.#underWayLines(progress)]);
   }
 
   /** Prints one event when a release waits for a person, or for a freeze to end. */
@@ -166,9 +167,9 @@ export class FollowView {
     }
   }
 
-  #underWayLines(progress: Progress, now: number): readonly string[] {
+  #underWayLines(progress: Progress): readonly string[] {
     const shown = { progress, call: this.#call, buildLog: this.#buildLog, addressed: this.#addressed };
-    return underWayLines(shown, now, this.#output.style, this.#columns);
+    return underWayLines(shown, this.#screen);
   }
 
   /** Whether a wait is long enough for a line in a log. A short wait ends with its step. */
@@ -179,7 +180,7 @@ export class FollowView {
   #linesForLog(progress: Progress, now: number): readonly string[] {
     const call = this.#isLong ? this.#call : null;
     const shown = { progress, call, buildLog: [], addressed: this.#addressed };
-    return underWayLines(shown, now, this.#output.style);
+    return underWayLines(shown, { ...this.#output.screen(), now });
   }
 
   #announceRestoring(progress: Progress, step: StepRecord): void {

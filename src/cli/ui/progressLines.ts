@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import type { CheckVerdict, Progress, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
-import { fitLine, MARKS, padLine, shortIds, type Style } from './text.ts';
+import { fitLine, MARKS, padLine, type Screen, shortIds, type Style } from './text.ts';
 
 const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
@@ -11,16 +11,13 @@ const DETAIL_MIN_CHARACTERS = 8;
 const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
 
 /**
- * One step as one line: a mark, its title, its duration (up to `now`, in milliseconds since 1970, while it runs),
- * attempts if more than one, and its result.
- * @param columns - the terminal's width. The detail of a completed step is cut to it; a failure is shown in full.
+ * One step as one line: a mark, its title, its duration, attempts if more than one, and its result. The detail of a
+ * completed step is cut to the screen; a failure is shown in full.
  */
 export function stepLine(
   step: StepRecord,
   verdicts: readonly CheckVerdict[],
-  now: number,
-  style: Style,
-  columns = Infinity,
+  { now, style, columns }: Screen,
 ): string {
   const elapsed = formatDuration(stepElapsedMs(step, now)).padStart(ELAPSED_WIDTH);
   const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';

@@ -29,6 +29,15 @@ export function styleOf(colored: boolean) {
   };
 }
 
+/** The terminal that lines are made for. */
+export interface Screen {
+  readonly style: Style;
+  /** The width in characters, to which lines are cut. `Infinity`: not at all. */
+  readonly columns: number;
+  /** Ages, and durations of what still runs, count up to this time. Milliseconds since 1970. */
+  readonly now: number;
+}
+
 export const MARKS = { done: '✔', failed: '✖', running: '…', skipped: '-', warning: '!' } as const;
 
 export function agoText(time: string, now: number): string {
@@ -69,13 +78,11 @@ const SHRUNK_MIN = 10;
 /**
  * Rows below headings, in columns. The last column is cut to the remaining width; if none remains, the widest ones are
  * cut, too.
- * @param columns - the window's width; `Infinity`: nothing is cut.
  */
 export function tableLines(
   headings: readonly string[],
   rows: readonly (readonly Cell[])[],
-  columns: number,
-  style: Style,
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
 ): readonly string[] {
   const plain = (text: string): string => text;
   const cells = (row: readonly Cell[], paint = plain) =>

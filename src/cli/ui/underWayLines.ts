@@ -8,7 +8,7 @@ import {
   mayApprove,
 } from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
-import { fitLine, shortIds, type Style, wrapLine } from './text.ts';
+import { fitLine, type Screen, shortIds, wrapLine } from './text.ts';
 
 const LABEL_WIDTH = 9;
 /** Where the text of a labeled line begins. */
@@ -24,27 +24,26 @@ export interface UnderWayShown extends UnderWay {
 
 /**
  * The state of a waiting release, for people: the control plane's last answer, the newest build log lines, and what
- * people requested or must do. `status`, `watch` and `show` print these lines.
- * @param columns - the terminal's width. Build log lines are cut to it; other lines wrap.
+ * people requested or must do. `status`, `watch` and `show` print these lines. Build log lines are cut to the screen;
+ * other lines wrap.
  */
 export function underWayLines(
   { progress, call, buildLog, addressed }: UnderWayShown,
-  now: number,
-  style: Style,
-  columns = Infinity,
+  screen: Screen,
 ): readonly string[] {
+  const { now, style, columns } = screen;
   const wrapped = (line: string): readonly string[] =>
     wrapLine(`  ${line}`, columns, LINE_INDENT).map((part) => fitLine(part, columns));
   return [
     ...(call === null ? [] : wrapped(callLine(call, now))),
-    ...buildLog.map((line) => buildLine(line, style, columns)),
+    ...buildLog.map((line) => buildLine(line, screen)),
     ...(progress === null ? [] : waitingLines(progress, addressed, now).flatMap(wrapped)).map((line) =>
       style.warn(line),
     ),
   ];
 }
 
-export function buildLine(line: string, style: Style, columns = Infinity): string {
+export function buildLine(line: string, { style, columns }: Pick<Screen, 'style' | 'columns'>): string {
   return `    ${style.faint(fitLine(line, Math.min(columns - 5, BUILD_LINE_MAX_CHARACTERS)))}`;
 }
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { releaseLines } from '../../../src/cli/commands/show/releaseLines.ts';
 import { statusLines } from '../../../src/cli/commands/status/statusLines.ts';
 import { FollowView } from '../../../src/cli/follow/followView.ts';
-import { styleOf } from '../../../src/cli/ui/text.ts';
 import type { UnderWay } from '../../../src/domain/heartbeat.ts';
 import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
@@ -43,7 +42,7 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
       progress,
       ...underWay,
     };
-    return statusLines(status, 5, Date.now(), styleOf(false));
+    return statusLines(status, 5, testOutput().screen());
   },
   show: (progress, underWay) => {
     const past = pastOfResult(sampleResult({}));
@@ -60,7 +59,7 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
       ...underWay,
       from: 'temporal',
     } as const;
-    return releaseLines(found, Date.now(), styleOf(false));
+    return releaseLines(found, testOutput().screen());
   },
   'watch in a log': (progress, underWay) => watched(progress, underWay, false),
   'watch on a terminal': (progress, underWay) => watched(progress, underWay, true),

@@ -6,11 +6,11 @@ import { settledSteps, stepLine } from '../../../src/cli/ui/progressLines.ts';
 import { fitLine, styleOf, wrapLine } from '../../../src/cli/ui/text.ts';
 import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
 
-const plain = styleOf(false);
 const NOW = Date.parse('2026-11-21T12:01:05.000Z');
+const SCREEN = { now: NOW, style: styleOf(false), columns: Infinity };
 
 function line(...args: Parameters<typeof sampleStep>): string {
-  return stepLine(sampleStep(...args), [], NOW, plain).replace(/ +/g, ' ');
+  return stepLine(sampleStep(...args), [], SCREEN).replace(/ +/g, ' ');
 }
 
 describe('a step as a line', () => {
@@ -22,8 +22,8 @@ describe('a step as a line', () => {
 
   it('truncates a result to the terminal, but not an error', () => {
     const detail = 'revision 2c1477af-e877-4dc8-82e8-6f53e5cbb2c8 '.repeat(3).trim();
-    const told = (status: 'done' | 'failed', columns?: number): string =>
-      stepLine(sampleStep({ step: 'patch', status, detail }), [], NOW, plain, columns);
+    const told = (status: 'done' | 'failed', columns = Infinity): string =>
+      stepLine(sampleStep({ step: 'patch', status, detail }), [], { ...SCREEN, columns });
     expect(told('done', 80)).toHaveLength(80);
     expect(told('done', 80)).toMatch(/…$/);
     expect(told('done')).toContain(detail);
@@ -36,13 +36,13 @@ describe('a step as a line', () => {
       subject: '土曜日のフェリーの時刻🚢を知っていますか',
       detail: '船'.repeat(50),
     });
-    expect(stepLine(step, [], NOW, plain, 80)).toBe(
+    expect(stepLine(step, [], { ...SCREEN, columns: 80 })).toBe(
       `  ✔ check 土曜日のフェリーの時刻🚢を知…     1.0s  answered "${'船'.repeat(9)}…`,
     );
   });
 
   it('has the elapsed time of a running step', () => {
-    const text = stepLine(runningStep({ step: 'deployed' }), [], NOW, plain);
+    const text = stepLine(runningStep({ step: 'deployed' }), [], SCREEN);
     expect(text).toMatch(/^ {2}… deployed +1m05s$/);
   });
 
@@ -68,7 +68,7 @@ describe('a step as a line', () => {
       status: 'failed',
       detail: 'check "greets": …',
     });
-    expect(stepLine(step, verdicts, NOW, plain)).toMatch(/✖ check greets +1\.0s {2}too slow; too short$/);
+    expect(stepLine(step, verdicts, SCREEN)).toMatch(/✖ check greets +1\.0s {2}too slow; too short$/);
   });
 
   it('has the reason of a check without a verdict', () => {
@@ -84,8 +84,8 @@ describe('a step as a line', () => {
 
   it('truncates the id of a revision in the title, and keeps the columns', () => {
     const id = '2c1477af-e877-4dc8-82e8-6f53e5cbb2c8';
-    const redeploy = stepLine(sampleStep({ step: 'redeploy', subject: id, restoring: true }), [], NOW, plain);
-    const patch = stepLine(sampleStep({ step: 'patch' }), [], NOW, plain);
+    const redeploy = stepLine(sampleStep({ step: 'redeploy', subject: id, restoring: true }), [], SCREEN);
+    const patch = stepLine(sampleStep({ step: 'patch' }), [], SCREEN);
     expect(redeploy).toContain('restore: redeploy 2c1477af ');
     expect(redeploy.indexOf('1.0s')).toBe(patch.indexOf('1.0s'));
   });

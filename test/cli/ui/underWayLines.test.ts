@@ -103,7 +103,7 @@ describe('a wait', () => {
     const call = { says: 'revision 13dae0f0-b4d2-44e4-a629-09e91345ec88 is DEPLOYING', since: at, until };
     const buildLog = [`compiling ${'x'.repeat(200)}`];
     const shown = { progress: null, call, buildLog, addressed: 'production' };
-    expect(underWayLines(shown, NOW, styleOf(false), 60)).toEqual([
+    expect(underWayLines(shown, { now: NOW, style: styleOf(false), columns: 60 })).toEqual([
       '  now      revision 13dae0f0 is DEPLOYING; since 2026-11-21',
       '           12:09:00Z, until 2026-11-21 12:40:00Z (30m00s',
       '           left)',

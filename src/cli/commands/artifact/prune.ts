@@ -21,7 +21,7 @@ import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts'
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { agoText, type Cell, sizeText, type Style, tableLines } from '../../ui/text.ts';
+import { agoText, type Cell, type Screen, sizeText, tableLines } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactStoreOf.ts';
 
 interface PruneOptions extends FileOptions {
@@ -51,8 +51,7 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
       output.event({ event: 'pruned_artifact', ...eventOf(pruned) });
     }
   } finally {
-    const lines = prunedLines(done, Date.now(), output.columns(), output.style);
-    for (const line of lines) output.print(line);
+    for (const line of prunedLines(done, output.screen())) output.print(line);
   }
   const unreadable: string[] = [];
   const proofs = await removeLeft(store, 'proofs', dryRun, unreadable);
@@ -153,16 +152,9 @@ export interface Pruned extends Retention {
 const WORDS = { kept: 'kept', removed: 'removed', would_go: 'would be removed' } as const;
 const HEADINGS = ['ARTIFACT', 'SIZE', 'PUT', 'LAST RELEASED', 'STATE', 'WHY'] as const;
 
-/**
- * Artifacts as a table: removed ones first, then those that are kept. `now` in milliseconds since 1970; `columns`: the
- * window's width.
- */
-export function prunedLines(
-  pruned: readonly Pruned[],
-  now: number,
-  columns: number,
-  style: Style,
-): readonly string[] {
+/** Artifacts as a table: removed ones first, then those that are kept. */
+export function prunedLines(pruned: readonly Pruned[], screen: Screen): readonly string[] {
+  const { now, style } = screen;
   if (pruned.length === 0) return [];
   const rows = [...pruned.filter(goes), ...pruned.filter((one) => !goes(one))].map((one): Cell[] => {
     const { artifact, last, kept, state } = one;
@@ -177,7 +169,7 @@ export function prunedLines(
       more.length === 0 ? why : `${why}, and ${more.length} more`,
     ];
   });
-  return tableLines(HEADINGS, rows, columns, style);
+  return tableLines(HEADINGS, rows, screen);
 }
 
 export function sumOf(pruned: readonly Pruned[]): Pick<EventOf<'pruned'>, 'kept' | 'removed' | 'bytesFreed'> {

@@ -10,7 +10,7 @@ import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
-import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
+import { agoText, type Cell, type Screen, tableLines } from '../../ui/text.ts';
 import { FORGOTTEN, releasesOfForgotten } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 
@@ -55,8 +55,9 @@ export async function printHistory(
   for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
   if (releases.length === 0) output.print('  has never taken a release');
   else {
-    const lines = historyLines(releases, Date.now(), output.columns() - 2, output.style);
-    for (const line of lines) output.print(`  ${line}`);
+    const screen = output.screen();
+    for (const line of historyLines(releases, { ...screen, columns: screen.columns - 2 }))
+      output.print(`  ${line}`);
   }
   if (past === undefined && releases.length > 0) {
     output.warn(
@@ -77,13 +78,9 @@ const WIDE = 125;
 /** The width below which artifacts and commits have no room. */
 const NARROW = 90;
 
-/** Releases as a table, in the given order. `now` in milliseconds since 1970; `columns`: the window's width. */
-export function historyLines(
-  releases: readonly PastRelease[],
-  now: number,
-  columns: number,
-  style: Style,
-): readonly string[] {
+/** Releases as a table, in the given order. */
+export function historyLines(releases: readonly PastRelease[], screen: Screen): readonly string[] {
+  const { now, columns, style } = screen;
   const isWide = columns >= WIDE;
   const isNarrow = columns < NARROW;
   const headings = [
@@ -111,5 +108,5 @@ export function historyLines(
       [requestedBy.reason, reason].filter(Boolean).join(': '),
     ];
   });
-  return tableLines(headings, rows, columns, style);
+  return tableLines(headings, rows, screen);
 }

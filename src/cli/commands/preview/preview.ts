@@ -35,7 +35,7 @@ import { GAVE_UP, printGaveUp } from '../../follow/stopFollowing.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
-import { type Cell, type Style, tableLines } from '../../ui/text.ts';
+import { type Cell, type Screen, tableLines } from '../../ui/text.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from '../release/release.ts';
@@ -113,17 +113,12 @@ async function listPreviewsOf(context: CommandContext): Promise<number> {
   );
   for (const preview of previews) output.event({ event: 'listed_preview', ...preview });
   if (previews.length === 0) output.print('There are no previews');
-  else
-    for (const line of previewLines(previews, output.style, output.columns(), Date.now())) output.print(line);
+  else for (const line of previewLines(previews, output.screen())) output.print(line);
   return 0;
 }
 
-export function previewLines(
-  previews: readonly ListedPreview[],
-  style: Style,
-  columns: number,
-  now: number,
-): readonly string[] {
+export function previewLines(previews: readonly ListedPreview[], screen: Screen): readonly string[] {
+  const { now, style } = screen;
   const rows = previews.map(
     ({ pr, name, deployment, phase, createdAt, expiresAt, agentUrl, outcome }): Cell[] => [
       `#${pr}`,
@@ -138,7 +133,7 @@ export function previewLines(
     ],
   );
   return [
-    ...tableLines(HEADINGS, rows, columns, style),
+    ...tableLines(HEADINGS, rows, screen),
     ...previews.flatMap(({ pr, problem }) => (problem === null ? [] : [style.warn(`#${pr}: ${problem}`)])),
   ];
 }

@@ -20,7 +20,7 @@ import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { fetchFirstInput } from '../../../temporal/history/fetchHistories.ts';
 import type { EventOf } from '../../events/index.ts';
 import { promotionWords } from '../../ui/endingText.ts';
-import { fitLine, MARKS, type Style } from '../../ui/text.ts';
+import { fitLine, MARKS, type Screen, type Style } from '../../ui/text.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
 
 export interface PromotionStatus extends Pick<
@@ -126,23 +126,19 @@ const REASON_MAX_CHARACTERS = 160;
 
 export function promotionLines(
   { name, from, to, view, schedule, ...links }: PromotionStatus,
-  now: number,
-  style: Style,
+  screen: Screen,
 ): readonly string[] {
+  const { style } = screen;
   return [
     `${style.strong(name)}: ${from} → ${to}`,
-    ...viewLines(name, view, now, style),
+    ...viewLines(name, view, screen),
     ...(schedule === undefined ? [] : scheduleLines(schedule, style)),
     ...linkLines(links),
   ];
 }
 
-function viewLines(
-  name: string,
-  view: PromotionStatus['view'],
-  now: number,
-  style: Style,
-): readonly string[] {
+function viewLines(name: string, view: PromotionStatus['view'], screen: Screen): readonly string[] {
+  const { now, style } = screen;
   switch (view.state) {
     case 'unreadable':
       return [`  ${style.warn(view.problem.message)}`];
@@ -156,7 +152,7 @@ function viewLines(
       const judged = progress.judgement === undefined ? [] : [judgedLine(progress.judgement)];
       return [
         `  running  ${progress.phase}`,
-        ...runningLines({ progress, addressed: `--promotion ${name}`, call: null, buildLog: [] }, now, style),
+        ...runningLines({ progress, addressed: `--promotion ${name}`, call: null, buildLog: [] }, screen),
         ...judged,
       ];
     }

@@ -123,9 +123,9 @@ export class Story {
   }
 
   #step(step: StepRecord, zone: string): void {
-    const { style, columns } = this.#output;
+    const { style, columns } = this.#output.screen();
     // A log keeps the whole line; a terminal would wrap it in the middle of an id.
-    const line = stepLine(step, [], 0, style, columns() - CLOCK_WIDTH);
+    const line = stepLine(step, [], { style, columns: columns - CLOCK_WIDTH, now: 0 });
     this.#line(Date.parse(step.startedAt), zone, line.trimStart());
   }
 

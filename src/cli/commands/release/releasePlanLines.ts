@@ -150,7 +150,7 @@ function stepLines(steps: ReleasePlan['event']['steps'], style: Style): string[]
     ];
   });
   const headings = ['STEP', 'ONE ATTEMPT', 'ALL OF IT', 'SILENCE', 'ATTEMPTS'];
-  return tableLines(headings, rows, Infinity, style).map((line) => `    ${line}`);
+  return tableLines(headings, rows, { columns: Infinity, style }).map((line) => `    ${line}`);
 }
 
 function checkLine(check: Check): string {

@@ -13,7 +13,7 @@ import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import type { GuardSeen } from '../../../temporal/client/guard/guardClient.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
-import { fitLine, type Style, timeText } from '../../ui/text.ts';
+import { fitLine, type Screen, type Style, timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
@@ -32,16 +32,15 @@ interface Branch {
 }
 
 /**
- * Everything known about a release, for people. `now` in milliseconds since 1970.
+ * Everything known about a release, for people.
  * @param answers - complete answers, by record name.
  */
 export function releaseLines(
   found: ReleaseShown,
-  now: number,
-  style: Style,
+  screen: Screen,
   answers: ReadonlyMap<string, string> = new Map(),
-  columns = Infinity,
 ): readonly string[] {
+  const { now, style } = screen;
   const { target, past, result, progress, workflowUrl, dashboardUrl, calls, call, buildLog } = found;
   const { text, paint } = outcomeCell(past, style);
   const source: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
@@ -51,7 +50,7 @@ export function releaseLines(
     ...factLines(found, now, style),
   ];
   if (source !== null) {
-    const steps = source.steps.map((step) => stepBranch(step, source.verdicts, now, style));
+    const steps = source.steps.map((step) => stepBranch(step, source.verdicts, screen));
     const checks = source.verdicts.map((verdict) => verdictBranch(verdict, answers, style));
     const commands = source.interventions.map(saidBranch);
     lines.push(...section('steps', steps), ...section('checks', checks), ...section('commands', commands));
@@ -59,7 +58,7 @@ export function releaseLines(
     lines.push(style.warn('  no worker answers; its calls so far:'));
     lines.push(...section('calls', calls.map(callBranch)));
   }
-  lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, now, style, columns));
+  lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, screen));
   if (found.guard !== null) lines.push(fact('guard', guardFact(found.guard)));
   if (dashboardUrl !== null) lines.push(fact('page', dashboardUrl));
   if (workflowUrl !== null) lines.push(fact('Temporal', workflowUrl));
@@ -87,6 +86,7 @@ function factLines(
 ): string[] {
   const { requestedBy, startedAt, endedAt, artifact, commit, revisionId } = past;
   const reason = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
+  const stopped = result?.preemptedBy;
   const facts: readonly (readonly [label: string, value: string | null | undefined])[] = [
     ['asked', `by ${nameAndProof(requestedBy)}, from ${requestedBy.from}${reason}`],
     ['started', startedAt === null ? null : timeText(startedAt, now)],
@@ -99,12 +99,7 @@ function factLines(
     ['restored', restoredText(result)],
     ['serves', servesText(past.servingRevisionId, result?.servingVerified)],
     ['agent', result?.agentUrl],
-    [
-      'stopped',
-      result?.preemptedBy == null
-        ? null
-        : `for the rollback by ${nameAndProof(result.preemptedBy.requestedBy)}`,
-    ],
+    ['stopped', stopped && `for the rollback by ${nameAndProof(stopped.requestedBy)}`],
     ['known', from === 'temporal' ? null : KNOWN_FROM[from]],
   ];
   return facts.flatMap(([label, value]) =>
@@ -154,26 +149,15 @@ function treeLines(branches: readonly Branch[]): readonly string[] {
   });
 }
 
-function stepBranch(step: StepRecord, verdicts: readonly CheckVerdict[], now: number, style: Style): Branch {
-  return { line: `${style.faint(clock(step.startedAt))}${stepLine(step, verdicts, now, style).slice(1)}` };
+function stepBranch(step: StepRecord, verdicts: readonly CheckVerdict[], screen: Screen): Branch {
+  const line = stepLine(step, verdicts, { ...screen, columns: Infinity });
+  return { line: `${screen.style.faint(clock(step.startedAt))}${line.slice(1)}` };
 }
 
 function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, string>, style: Style): Branch {
-  const {
-    check,
-    passed,
-    reasons,
-    answer,
-    answerRecord = '',
-    runId,
-    latencyMs,
-    revisionId,
-    repetitions,
-    scores,
-    dataset,
-  } = verdict;
-  const whole = answers.get(answerRecord);
-  const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
+  const { check, passed, reasons, runId, latencyMs, revisionId, repetitions, scores, dataset } = verdict;
+  const whole = answers.get(verdict.answerRecord ?? '');
+  const answered = fitLine(whole ?? verdict.answer, whole === undefined ? ANSWER_MAX_CHARACTERS : Infinity);
   const mark = style.mark(passed);
   const run = runId === null ? '' : `, run ${runId}`;
   const repeated = repetitions === undefined || !passed ? '' : `, ${repetitionsText(repetitions)}`;

@@ -71,7 +71,7 @@ async function showRelease(
   output.event(releaseEvent(shown));
   if (result !== null) await printFailedRevision(context, target, result);
   const answers = await wholeAnswers(store, (result ?? progress)?.verdicts ?? []);
-  const lines = releaseLines(shown, Date.now(), output.style, answers, output.columns());
+  const lines = releaseLines(shown, output.screen(), answers);
   for (const line of lines) output.print(line);
 }
 

@@ -60,12 +60,12 @@ export async function printStatus(
     else problem ??= why;
     problem ??= status.holdProblem;
     output.event(statusEvent(status, last));
-    print(statusLines(status, last, Date.now(), output.style, output.columns()));
+    print(statusLines(status, last, output.screen()));
   }
   const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
   for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
     output.event(promotionEvent(status));
-    print(promotionLines(status, Date.now(), output.style));
+    print(promotionLines(status, { ...output.screen(), columns: Infinity }));
     if (status.view.state === 'unreadable') problem ??= status.view.problem;
   }
   const failed = silence ?? problem;

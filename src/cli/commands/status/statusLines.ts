@@ -19,7 +19,7 @@ import type { TargetView } from '../../../messages/target.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
-import { counted, fitLine, MARKS, type Style } from '../../ui/text.ts';
+import { counted, fitLine, MARKS, type Screen, type Style } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
 import { FORGOTTEN } from '../target/forgottenTarget.ts';
 import { describeHold } from '../target/localHold.ts';
@@ -27,13 +27,8 @@ import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
-export function statusLines(
-  status: TargetStatus,
-  last: number,
-  now: number,
-  style: Style,
-  columns = Infinity,
-): readonly string[] {
+export function statusLines(status: TargetStatus, last: number, screen: Screen): readonly string[] {
+  const { style } = screen;
   const { target, view, localHold, holdProblem, unanswered, deployment } = status;
   const head = [style.strong(target)];
   if (holdProblem !== undefined) head.push(`  ${style.warn(holdProblem.message)}`);
@@ -41,7 +36,7 @@ export function statusLines(
     head.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   if (unanswered !== undefined) {
     const serves = { deployment, restoredHere: localHold?.to };
-    return [...head, ...unansweredLines(unanswered, serves, now, style), ...linkLines(status)];
+    return [...head, ...unansweredLines(unanswered, serves, screen), ...linkLines(status)];
   }
   if (view === undefined) return [...head, '  has never taken a release'];
   const { state } = view;
@@ -50,29 +45,29 @@ export function statusLines(
       ...head,
       `  ${style.warn(`${FORGOTTEN}: this is its record of ${exactText(status.recordedAt)} in the artifact store`)}`,
       '  The next release, rollback or hold starts it again with this state.',
-      ...needsPersonLines(state, now, style),
-      ...targetLines(status, view, now, style),
+      ...needsPersonLines(state, screen),
+      ...targetLines(status, view, screen),
       ...quarantineLines(status, state, style),
       `  unknown  what runs and waits; for past releases: slipway history ${target}`,
     ];
   }
   return [
     ...head,
-    ...needsPersonLines(state, now, style),
-    ...targetLines(status, view, now, style),
-    ...workLines(status, view, now, style, columns),
+    ...needsPersonLines(state, screen),
+    ...targetLines(status, view, screen),
+    ...workLines(status, view, screen),
     ...quarantineLines(status, state, style),
-    ...failedMessageLines(state, now, style),
+    ...failedMessageLines(state, screen),
     ...(state.history.length > 0 ? ['  last'] : []),
     ...state.history
       .slice(-last)
       .toReversed()
-      .map((row) => endedLine(pastOfRow(row), now, style)),
+      .map((row) => endedLine(pastOfRow(row), screen)),
     ...linkLines(status),
   ];
 }
 
-function needsPersonLines({ needsPerson }: TargetState, now: number, style: Style): readonly string[] {
+function needsPersonLines({ needsPerson }: TargetState, { now, style }: Screen): readonly string[] {
   if (needsPerson === null) return [];
   const { releaseId, since, instructions } = needsPerson;
   const ago = formatDuration(now - Date.parse(since));
@@ -86,9 +81,9 @@ function needsPersonLines({ needsPerson }: TargetState, now: number, style: Styl
 function targetLines(
   { deployment, progress, localHold, hooks, measured }: TargetStatus,
   { state, running }: TargetView,
-  now: number,
-  style: Style,
+  screen: Screen,
 ): readonly string[] {
+  const { now, style } = screen;
   const { activeRevisionId: known, drift, extras, hold, guard } = state;
   const describe = (revisionId: string): string =>
     describedText(describeRevision(state, running, progress, revisionId), now);
@@ -102,21 +97,20 @@ function targetLines(
     ...watchedLines(state, now),
     ...(hold === null ? [] : [`  ${style.warn(describeHold(hold))}`]),
     ...hookLines(hooks, style),
-    ...(isGuarded ? guardLines(guard, measured, now, style) : []),
+    ...(isGuarded ? guardLines(guard, measured, screen) : []),
   ];
 }
 
 function workLines(
   { target, progress, whyNoProgress, call, buildLog }: TargetStatus,
   { state, running }: TargetView,
-  now: number,
-  style: Style,
-  columns: number,
+  screen: Screen,
 ): readonly string[] {
+  const { now, style } = screen;
   const shown = progress === undefined ? undefined : { progress, call, buildLog, addressed: target };
   return [
     `  running  ${running === null ? 'nothing' : running.releaseId}`,
-    ...(shown === undefined ? [] : runningLines(shown, now, style, columns)),
+    ...(shown === undefined ? [] : runningLines(shown, screen)),
     ...(whyNoProgress === undefined ? [] : [`    ${style.warn(whyNoProgress)}`]),
     ...waitingRollbacks(state, running).map(({ to, requestedBy }) => {
       const what = `rollback to ${to ?? 'the newest verified revision'}`;
@@ -147,7 +141,7 @@ function quarantineLines(
   return lines.map((line) => `  ${style.warn(`quarantine ${line}`)}`);
 }
 
-function failedMessageLines({ undelivered, ignored }: TargetState, now: number, style: Style): string[] {
+function failedMessageLines({ undelivered, ignored }: TargetState, { now, style }: Screen): string[] {
   const lines: string[] = [];
   const notice = undelivered?.at(-1);
   if (notice !== undefined)
@@ -174,8 +168,7 @@ function hookLines(hooks: readonly TargetHook[], style: Style): readonly string[
 function guardLines(
   guard: Guarding,
   measured: RunningCall | null,
-  now: number,
-  style: Style,
+  { now, style }: Screen,
 ): readonly string[] {
   const text = `guard    ${fitLine(guardText(guard), REASON_MAX_CHARACTERS)}`;
   if (guard.ended !== undefined) return [`  ${guard.ended.verdict === 'passed' ? text : style.warn(text)}`];
@@ -217,18 +210,14 @@ function watchedLines({ late, lateUploads }: TargetState, now: number): readonly
 
 export function runningLines(
   shown: UnderWayShown & { readonly progress: Progress },
-  now: number,
-  style: Style,
-  columns = Infinity,
+  screen: Screen,
 ): readonly string[] {
   const { steps, verdicts } = shown.progress;
-  return [
-    ...steps.map((step) => `  ${stepLine(step, verdicts, now, style, columns - 2)}`),
-    ...underWayLines(shown, now, style, columns),
-  ];
+  const indented = { ...screen, columns: screen.columns - 2 };
+  return [...steps.map((step) => `  ${stepLine(step, verdicts, indented)}`), ...underWayLines(shown, screen)];
 }
 
-function endedLine(past: PastRelease, now: number, style: Style): string {
+function endedLine(past: PastRelease, { now, style }: Screen): string {
   const { releaseId, endedAt, requestedBy, reason } = past;
   // The mark goes at the start of the line, the outcome's word in the middle.
   const { text, paint } = outcomeCell(past, style);
@@ -260,9 +249,9 @@ const UNKNOWN_WORDS = 'queue, hold, quarantine, changes by hand, whether a perso
 export function unansweredLines(
   { silence, kept }: Unanswered,
   serves: Omit<Serves, 'known'>,
-  now: number,
-  style: Style,
+  screen: Screen,
 ): readonly string[] {
+  const { now, style } = screen;
   if (kept instanceof SlipwayError) {
     const sources = silence === kept ? [] : [`  ${style.warn(silence.message)}`];
     const problem = `${kept.message}${kept.hint === undefined ? '' : `; ${kept.hint}`}`;
@@ -286,7 +275,7 @@ export function unansweredLines(
     ...messages.map((message) => messageLine(message, now)),
   ];
   if (ended.length > 0) lines.push('  last');
-  for (const past of ended.toReversed()) lines.push(endedLine(past, now, style));
+  for (const past of ended.toReversed()) lines.push(endedLine(past, screen));
   return [...lines, `  unknown  ${UNKNOWN_WORDS}`];
 }
 

@@ -23,6 +23,7 @@ import { result } from '../../../domain/target/targets.ts';
 import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00.000Z');
+const SCREEN = { now: NOW, style: styleOf(false), columns: Infinity };
 
 function pruned(digits: string, change: Partial<Pruned>): Pruned {
   const digest = `sha256:${digits.padEnd(64, '0')}`;
@@ -88,7 +89,7 @@ it.each([
 
 describe('the result of a prune', () => {
   it('is a table: removed artifacts, then kept ones, with reasons', () => {
-    expect(prunedLines(PRUNED, NOW, Infinity, styleOf(false))).toEqual([
+    expect(prunedLines(PRUNED, SCREEN)).toEqual([
       'ARTIFACT             SIZE  PUT          LAST RELEASED                      STATE    WHY',
       'sha256:5f63285c3128  5 KB  92 days ago  release-3 on staging, 91 days ago  removed  not needed',
       'sha256:99aa00000001  5 KB  92 days ago  -                                  removed  not needed',
@@ -97,7 +98,7 @@ describe('the result of a prune', () => {
   });
 
   it('is empty if the store is empty', () => {
-    expect(prunedLines([], NOW, Infinity, styleOf(false))).toEqual([]);
+    expect(prunedLines([], SCREEN)).toEqual([]);
     expect(sumLine([], 's3://bucket', false)).toBe('0 of 0 artifacts removed, 0 KB: s3://bucket');
   });
 

@@ -11,6 +11,10 @@ import { testOutput } from '../../testOutput.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 
+function screen(columns = Infinity, colored = false) {
+  return { now: NOW, style: styleOf(colored), columns };
+}
+
 function made(change: Partial<PastRelease>): PastRelease {
   return past('release-1', {
     reason: 'it serves',
@@ -31,7 +35,7 @@ const RELEASES = [
 
 describe('the table of releases', () => {
   it('has one row for each: outcome, time, artifact, commit, requester and reason', () => {
-    expect(historyLines(RELEASES, NOW, Infinity, styleOf(false))).toEqual([
+    expect(historyLines(RELEASES, screen())).toEqual([
       'RELEASE      OUTCOME        WHEN         AT                    ARTIFACT             COMMIT              BY             WHY',
       'release-12   … running      3m00s ago    2026-11-21 12:07:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada (claimed)  faster',
       'rollback-11  ✔ rolled back  2m00s ago    2026-11-21 12:08:00Z  -                    -                   ada (claimed)  faster: it serves',
@@ -46,13 +50,13 @@ describe('the table of releases', () => {
       code: 'SLIPWAY_REVISION_NOT_REACHED',
       reason: 'revision r0 was not reached; revision r1 serves again',
     });
-    const text = historyLines([missed], NOW, Infinity, styleOf(false))[1];
+    const text = historyLines([missed], screen())[1];
     expect(text).toContain('✖ not reached');
     expect(text).not.toContain('✔');
   });
 
   it('omits the exact times in a narrow window, and truncates the reason', () => {
-    const lines = historyLines([made({ reason: 'r'.repeat(100) })], NOW, 100, styleOf(false));
+    const lines = historyLines([made({ reason: 'r'.repeat(100) })], screen(100));
     expect(lines[1]).not.toContain('12:08:00Z');
     expect(lines[1]).toMatch(/ada \(claimed\) {2}faster: r+…$/);
     expect(lines[1]?.length).toBeLessThanOrEqual(100);
@@ -60,16 +64,16 @@ describe('the table of releases', () => {
 
   it.each([54, 60, 70, 80, 90])('fits a window of %i columns', (columns) => {
     const requestedBy = { who: 'ada.lovelace@agents.example.com', from: 'cli', reason: 'faster' };
-    for (const line of historyLines([...RELEASES, made({ requestedBy })], NOW, columns, styleOf(false))) {
+    for (const line of historyLines([...RELEASES, made({ requestedBy })], screen(columns))) {
       expect(line.length).toBeLessThanOrEqual(columns);
     }
   });
 
   it('keeps its columns with colors', () => {
-    const plain = historyLines(RELEASES, NOW, 100, styleOf(true)).map((line) =>
+    const plain = historyLines(RELEASES, screen(100, true)).map((line) =>
       line.replaceAll(/\u001b\[[\d;]+m/g, ''),
     );
-    expect(plain.map((line) => line.trimEnd())).toEqual(historyLines(RELEASES, NOW, 100, styleOf(false)));
+    expect(plain.map((line) => line.trimEnd())).toEqual(historyLines(RELEASES, screen(100)));
   });
 });
 

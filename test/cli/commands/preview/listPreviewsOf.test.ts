@@ -26,7 +26,7 @@ it('the list of previews shows the state, age, expiry and problem of each', () =
     problem: 'the control plane is away',
   } as const;
   const now = Date.parse('2026-01-01T03:00:00.400Z');
-  expect(previewLines([PREVIEW, failing], styleOf(false), 200, now)).toEqual([
+  expect(previewLines([PREVIEW, failing], { style: styleOf(false), columns: 200, now })).toEqual([
     'PULL REQUEST  PREVIEW       DEPLOYMENT    STATE           AGE    EXPIRES IN  ADDRESS',
     '#7            pull-request  greeter-pr-7  rolled back     3h00m  22h00m      http://agent.test',
     '#8            pull-request  greeter-pr-7  removal failed  3h00m  22h00m',

@@ -25,7 +25,9 @@ function lines(status: Partial<PromotionStatus>): readonly string[] {
   const nothing = { name: 'up', from: 'canary', to: 'production', workflowId: 'w' };
   const links = { workflowUrl: null, dashboardUrl: null };
   const shown = { ...nothing, ...links, view: { state: 'none' }, ...status } as const;
-  return promotionLines(shown, NOW, styleOf(false)).map((line) => line.trim());
+  return promotionLines(shown, { now: NOW, style: styleOf(false), columns: Infinity }).map((line) =>
+    line.trim(),
+  );
 }
 
 function scheduled(changes: Partial<ExistingSchedule> = {}): ExistingSchedule {

@@ -12,6 +12,7 @@ import { billedActions } from '../../../../src/temporal/history/billedActions.ts
 import { sampleIntervention, sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const SCREEN = { now: NOW, style: styleOf(false), columns: Infinity };
 const result = sampleResult({
   releaseId: 'release-2',
   outcome: 'rolled_back',
@@ -49,7 +50,7 @@ const found: ReleaseShown = {
 };
 
 function shown(change: Partial<ReleaseShown> = {}): readonly string[] {
-  return releaseLines({ ...found, ...change }, NOW, styleOf(false));
+  return releaseLines({ ...found, ...change }, SCREEN);
 }
 
 it('prints a check’s whole answer from the artifact store, and the verdict’s excerpt if there is none', async () => {
@@ -61,7 +62,7 @@ it('prints a check’s whole answer from the artifact store, and the verdict’s
     sampleVerdict({ answer: 'Hel…', answerRecord }),
   );
   const answers = await wholeAnswers(store as ArtifactStore, verdicts);
-  const lines = releaseLines({ ...found, result: { ...result, verdicts } }, NOW, styleOf(false), answers);
+  const lines = releaseLines({ ...found, result: { ...result, verdicts } }, SCREEN, answers);
   const answered = lines.filter((line) => line.includes('answered '));
   expect(answered[0]).toContain(whole);
   expect(answered[1]).toContain('answered Hel…');

@@ -14,6 +14,7 @@ import type { DeploymentSeen } from '../../../../src/inspection/deployment/deplo
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const SCREEN = { now: NOW, style: styleOf(false), columns: Infinity };
 const AN_HOUR_AGO = '2026-11-21T11:10:00.000Z';
 const REQUEST = {
   requestKey: 'k2',
@@ -65,7 +66,7 @@ function seen(activeRevisionId: string): DeploymentSeen {
 }
 
 function lines(status: Partial<TargetStatus>, last = 5): string[] {
-  return statusLines({ ...nothing, ...status }, last, NOW, styleOf(false)).map((line) => line.trim());
+  return statusLines({ ...nothing, ...status }, last, SCREEN).map((line) => line.trim());
 }
 
 describe('the status of a target', () => {

@@ -9,6 +9,7 @@ import type { DeploymentSeen } from '../../../../src/inspection/deployment/deplo
 import type { KeptTarget } from '../../../../src/temporal/history/keptTarget.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const SCREEN = { now: NOW, style: styleOf(false), columns: Infinity };
 
 const kept: KeptTarget = { running: null, servingRevisionId: 'r1', ended: [], messages: [] };
 const unanswered: Unanswered = {
@@ -18,7 +19,7 @@ const unanswered: Unanswered = {
 const SEEN: DeploymentSeen = { deploymentId: 'd', activeRevisionId: 'r2', latestRevisionId: 'r2' };
 
 function lines(change: Partial<Unanswered> = {}, deployment: DeploymentSeen | string = SEEN): string[] {
-  const told = unansweredLines({ ...unanswered, ...change }, { deployment }, NOW, styleOf(false));
+  const told = unansweredLines({ ...unanswered, ...change }, { deployment }, SCREEN);
   return told.map((line) => line.trim());
 }
 
