@@ -7,7 +7,7 @@ import type { Project } from './project.ts';
 import { eventually, type Stack } from './stack.ts';
 
 type Event = Readonly<Record<string, unknown>>;
-type Command = (context: CommandContext, config: string) => Promise<number>;
+type Command = (context: CommandContext, config: string) => Promise<number> | Promise<void>;
 
 /** A running command: its events so far, and its exit code. */
 export class Said {
@@ -17,7 +17,7 @@ export class Said {
 
   constructor(command: Command, context: CommandContext & { output: { events: Event[] } }, config: string) {
     this.events = context.output.events;
-    this.code = command(context, config).catch((error: unknown) => {
+    this.code = exitCodeOf(command(context, config)).catch((error: unknown) => {
       if (!(error instanceof SlipwayError)) throw error;
       this.error = error;
       return error.exitCode;
@@ -36,6 +36,11 @@ export class Said {
     await this.code;
     return `${JSON.stringify(this.events)} ${this.error?.code ?? ''} ${this.error?.message ?? ''}`;
   }
+}
+
+async function exitCodeOf(ended: ReturnType<Command>): Promise<number> {
+  const exitCode = await ended;
+  return typeof exitCode === 'number' ? exitCode : 0;
 }
 
 /** A person who runs commands in this process, because starting one is most of a command's cost. */

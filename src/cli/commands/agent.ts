@@ -17,7 +17,7 @@ export async function runAgentCommand(
   { output, environment }: CommandContext,
   dir: string,
   { port, host, withoutKey: isOpen, config }: AgentOptions,
-): Promise<number> {
+): Promise<void> {
   const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
   await serveAgent({
     dir,
@@ -29,5 +29,4 @@ export async function runAgentCommand(
     onFailure: (error) => printError(output, error),
     traces: traceVariables(environment),
   });
-  return 0;
 }

@@ -20,13 +20,13 @@ export async function runCompletionCommand(
   program: Command,
   what: string,
   words: readonly string[],
-): Promise<number> {
+): Promise<void> {
   if (what === 'words') {
     const offers = await offersFor(program, words);
     output.event({ event: 'offers', offers });
     for (const { word, description } of offers)
       output.print(description === undefined ? word : `${word}\t${description}`);
-    return 0;
+    return;
   }
   if (!isShell(what)) {
     const hint = `one of: ${Object.keys(SCRIPTS).join(', ')}`;
@@ -35,7 +35,6 @@ export async function runCompletionCommand(
   const script = SCRIPTS[what];
   output.event({ event: 'completion', shell: what, script });
   output.print(script.trimEnd());
-  return 0;
 }
 
 async function offersFor(program: Command, words: readonly string[]): Promise<readonly Offer[]> {

@@ -19,7 +19,7 @@ export async function runPlanCommand(
   what: 'release' | 'promotion',
   wanted: string | undefined,
   options: FileOptions & { readonly days: number },
-): Promise<number> {
+): Promise<void> {
   return what === 'release'
     ? planReleaseOn(context, wanted, options)
     : planPromotionsOf(context, wanted, options);
@@ -29,7 +29,7 @@ async function planReleaseOn(
   context: CommandContext,
   wanted: string | undefined,
   { config: path }: FileOptions,
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const file = await loadConfig(path);
   printProblems(output, file.warnings, 'note');
@@ -41,6 +41,5 @@ async function planReleaseOn(
     const { target, deployment } = plan.unreached;
     const unreached = target ?? deployment;
     if (unreached !== undefined) throw unreached;
-    return 0;
   });
 }

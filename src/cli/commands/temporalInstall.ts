@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts';
 import { interruptible } from '../interruption.ts';
 
 /** `slipway temporal install`: finds the `temporal` executable, or installs it into the user's cache directory. */
-export async function runTemporalInstallCommand({ output, environment }: CommandContext): Promise<number> {
+export async function runTemporalInstallCommand({ output, environment }: CommandContext): Promise<void> {
   return interruptible(async (signal) => {
     const { path, origin } = await installTemporal({
       onProgress: (line) => {
@@ -15,6 +15,5 @@ export async function runTemporalInstallCommand({ output, environment }: Command
     });
     output.event({ event: 'installed', path, origin });
     output.print(`${path} (${origin})`);
-    return 0;
   });
 }

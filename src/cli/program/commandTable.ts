@@ -7,13 +7,13 @@ import { configOption, homeOption } from './options.ts';
 
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
- * exit code that it returns.
+ * exit code that it returns, else 0.
  * @param fixed - arguments before those of the command line.
  */
 export type Runs = (
   // Commander does not type these arguments.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  load: () => Promise<(context: CommandContext, ...given: any[]) => Promise<number>>,
+  load: () => Promise<(context: CommandContext, ...given: any[]) => Promise<number> | Promise<void>>,
   ...fixed: readonly unknown[]
 ) => (...given: unknown[]) => Promise<void>;
 
@@ -49,7 +49,10 @@ export function commandTable(
       const { printError } = await import('../ui/errorReport.ts');
       try {
         const loaded = await load();
-        const run = () => loaded(context, ...fixed, ...given.slice(0, -2), options);
+        const run = async (): Promise<number> => {
+          const exitCode = await loaded(context, ...fixed, ...given.slice(0, -2), options);
+          return typeof exitCode === 'number' ? exitCode : 0;
+        };
         onExit(await (isTraced ? traced(context, `slipway ${called.name()}`, run) : run()));
       } catch (error) {
         onExit(printError(context.output, error));

@@ -76,7 +76,7 @@ it.each([
     (context, config) => runInterventionCommand(context, 'approve', undefined, { config, promotion: 'up' }),
   ],
 ] satisfies Case[])('slipway %s to %s sends a proof of identity', async (action, workflowId, run) => {
-  expect(await run(context(), join(folder(), 'slipway.yaml'))).toBe(0);
+  await run(context(), join(folder(), 'slipway.yaml'));
   expect(sent.map(([to]) => to)).toEqual([workflowId]);
   const { identity, requestId } = sent[0]![1];
   await expectProved(identity, { action, workflowId, requestId: String(requestId) });
@@ -110,7 +110,7 @@ it('without a sign-in, a rollback and a rejection are sent, with a note that the
   ]);
 });
 
-type Run = (context: CommandContext, config: string) => Promise<number>;
+type Run = (context: CommandContext, config: string) => Promise<unknown>;
 type Case = [action: Statement['action'], workflowId: string, run: Run];
 const GO = { wait: false, timeout: 1_000 } as const;
 

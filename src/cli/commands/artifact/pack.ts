@@ -23,7 +23,7 @@ interface PackCommandOptions extends FileOptions {
  * `slipway pack`: what a release would ship, with its digest, without shipping it.
  * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE if the tarball cannot be written.
  */
-export async function runPackCommand(context: CommandContext, options: PackCommandOptions): Promise<number> {
+export async function runPackCommand(context: CommandContext, options: PackCommandOptions): Promise<void> {
   const { output } = context;
   const project = await loadConfig(options.config);
   const source = await sourceToPack(project, context);
@@ -51,7 +51,6 @@ export async function runPackCommand(context: CommandContext, options: PackComma
       output.print(
         `${digest} (${sizeText(sizeBytes)}, ${counted(entries, 'file')})${file === null ? '' : `: ${file}`}`,
       );
-      return 0;
     } finally {
       await packed.remove();
     }

@@ -38,7 +38,7 @@ interface PruneOptions extends FileOptions {
  * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion, hook and schedule of
  * the namespace which artifacts it needs. If one does not answer, nothing is removed.
  */
-export async function runPruneCommand(context: CommandContext, options: PruneOptions): Promise<number> {
+export async function runPruneCommand(context: CommandContext, options: PruneOptions): Promise<void> {
   const { output } = context;
   const { dryRun = false } = options;
   const file = await loadConfig(options.config);
@@ -63,7 +63,6 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
   if (rows > 0)
     output.print(`${rows} results of canceled datasets ${dryRun ? 'would be removed' : 'removed'}`);
   for (const name of unreadable) output.warn(`the record ${name} cannot be read, and stays in the store`);
-  return 0;
 }
 
 /** Records that processes left behind, and the age from which nothing needs them, in milliseconds. */

@@ -32,7 +32,7 @@ const CODEC_KEY = 'SLIPWAY_CODEC_KEY';
 export async function runCodecCommand(
   { output, home, environment }: CommandContext,
   { host, port, origin }: CodecOptions,
-): Promise<number> {
+): Promise<void> {
   const { codec, ui } = await temporalSettings(home, environment);
   if (codec === undefined) {
     throw new SlipwayError('SLIPWAY_PAYLOAD_KEYS_INVALID', 'there are no payload keys to decrypt with', {
@@ -56,7 +56,6 @@ export async function runCodecCommand(
     output.print(`Pages that may call it: ${origins.length === 0 ? 'none' : origins.join(', ')}`);
     await untilAborted(signal);
     await server.close();
-    return 0;
   });
 }
 

@@ -32,7 +32,7 @@ interface DashboardOptions {
 export async function runDashboardCommand(
   context: CommandContext,
   { host, port, temporalUi, hooks: hooksFile, metrics: address = '' }: DashboardOptions,
-): Promise<number> {
+): Promise<void> {
   const { output, environment, home } = context;
   const metrics = address === '' ? undefined : readMetricsAddress(address, EXAMPLE);
   const ui = temporalUi === undefined ? undefined : addressOfUi(temporalUi);
@@ -41,7 +41,7 @@ export async function runDashboardCommand(
     const access = readAccessSettings(environment, host);
     const hooks =
       hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal, '--hooks FILE');
-    const serve = async (connection: TemporalConnection): Promise<number> => {
+    const serve = async (connection: TemporalConnection): Promise<void> => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: ui ?? settings.ui } };
       const dashboard = await startDashboard({
@@ -66,7 +66,6 @@ export async function runDashboardCommand(
       }
       await untilAborted(signal);
       await dashboard.close();
-      return 0;
     };
     return withTemporal(context, serve, PATIENCE);
   });

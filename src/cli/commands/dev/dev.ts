@@ -28,7 +28,7 @@ interface DevOptions {
 export async function runDevCommand(
   { output, home, environment }: CommandContext,
   options: DevOptions,
-): Promise<number> {
+): Promise<void> {
   return interruptible(async (signal) => {
     try {
       const stack = await startLocalStack({
@@ -55,10 +55,8 @@ export async function runDevCommand(
         await stack.stop();
       }
       output.event({ event: 'stopped' });
-      return 0;
     } catch (error) {
-      if (signal.aborted) return 0;
-      throw error;
+      if (!signal.aborted) throw error;
     }
   });
 }

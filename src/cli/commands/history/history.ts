@@ -22,7 +22,7 @@ export async function runHistoryCommand(
   context: CommandContext,
   wanted: string | undefined,
   { config: path, last }: FileOptions & { readonly last: number },
-): Promise<number> {
+): Promise<void> {
   const { targets, problem } = await chooseTargetSpecs(context, await loadConfig(path), wanted);
   return withTemporal(context, async (temporal) => {
     let sealed: SlipwayError | undefined;
@@ -32,7 +32,6 @@ export async function runHistoryCommand(
     }
     const failed = sealed ?? problem;
     if (failed !== undefined) throw failed;
-    return 0;
   });
 }
 

@@ -15,7 +15,7 @@ export async function runHookListCommand(
   context: CommandContext,
   wanted: string | undefined,
   { config: path, last }: FileOptions & { readonly last: number },
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const hooks = await listeningHooks(context, await loadConfig(path), wanted);
   return withTemporal(context, async (temporal) => {
@@ -33,7 +33,6 @@ export async function runHookListCommand(
       output.event({ event: 'hook_past', hook: hook.name, counts: past });
       output.print(output.style.faint(`  earlier: ${counts.join(', ')}`));
     }
-    return 0;
   });
 }
 
@@ -63,7 +62,7 @@ export async function runHookAnswerCommand(
   approved: boolean,
   event: string,
   options: MessageOptions,
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const file = await loadConfig(options.config);
   const hooks = await listeningHooks(context, file);
@@ -79,7 +78,7 @@ export async function runHookAnswerCommand(
       output.print(
         `${event} of ${hook.name} is ${approved ? 'approved' : 'rejected'}: slipway hooks list ${hook.name}`,
       );
-      return 0;
+      return;
     }
     const hint = 'list the events: slipway hooks list';
     throw new SlipwayError('SLIPWAY_WRONG_MOMENT', `no event "${event}" waits for approval`, { hint });

@@ -29,7 +29,7 @@ export async function runHookTryCommand(
   wanted: string,
   payload: string,
   options: FileOptions & { readonly event?: string },
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const [hook] = await listeningHooks(context, await loadConfig(options.config), wanted);
   if (hook === undefined) throw new SlipwayError('SLIPWAY_HOOK_UNKNOWN', `no hook "${wanted}"`);
@@ -51,7 +51,6 @@ export async function runHookTryCommand(
         output.print(`  ${trialText(trial)}`);
       }
     }
-    return 0;
   } finally {
     await temporal?.close();
   }

@@ -33,7 +33,7 @@ interface HooksOptions extends FileOptions {
 export async function runHooksCommand(
   context: CommandContext,
   { config: path, host, port }: HooksOptions,
-): Promise<number> {
+): Promise<void> {
   const { output, environment } = context;
   exitWithParent(environment);
   return interruptible(async (signal) => {
@@ -45,7 +45,6 @@ export async function runHooksCommand(
         output.print(`${name} (${config.form}) listens at ${listening.url}/hooks/${name}`);
       await untilAborted(signal);
       await listening.close();
-      return 0;
     });
   });
 }

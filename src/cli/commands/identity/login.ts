@@ -18,7 +18,7 @@ const CALLBACK = '/callback';
  * `slipway login`: signs in at the OIDC issuer in a browser. The issuer redirects it to this machine's loopback
  * address (RFC 8252). Stores the ID token and the key that it is bound to.
  */
-export async function runLoginCommand(context: CommandContext): Promise<number> {
+export async function runLoginCommand(context: CommandContext): Promise<void> {
   const { output, environment } = context;
   const client = readIssuerClient(environment);
   if (client === undefined) {
@@ -51,7 +51,6 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
     const until = new Date(expires).toISOString();
     output.event({ event: 'signed_in', name, until, file });
     output.print(`You are signed in as ${name} until ${exactText(until)}.`);
-    return 0;
   } finally {
     server.close();
     server.closeAllConnections();
@@ -59,11 +58,10 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
 }
 
 /** `slipway logout`: removes the credentials that `slipway login` stored. */
-export async function runLogoutCommand({ output, environment }: CommandContext): Promise<number> {
+export async function runLogoutCommand({ output, environment }: CommandContext): Promise<void> {
   await removeCredentials(environment);
   output.event({ event: 'signed_out' });
   output.print('You are signed out.');
-  return 0;
 }
 
 /** Waits for the issuer's redirect. Rejects requests that do not belong to this sign-in. */

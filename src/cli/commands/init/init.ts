@@ -36,7 +36,7 @@ export async function runInitCommand(
   context: CommandContext,
   options: InitOptions,
   { folder, terminal }: InitSurroundings,
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const git = gitIn(folder);
   const facts = await repositoryFacts(folder, git);
@@ -65,7 +65,6 @@ export async function runInitCommand(
       ? `Next: run "slipway dev" in another terminal, then "slipway release ${answers.target}"`
       : `Next: run "slipway doctor" to see what is missing, then "slipway release ${answers.target}"`,
   );
-  return 0;
 }
 
 function factLines({ graphConfig, graphs, packageManager }: RepositoryFacts): readonly string[] {

@@ -43,7 +43,7 @@ export async function runInterventionCommand(
   kind: InterventionKind,
   wanted: string | undefined,
   options: InterventionOptions,
-): Promise<number> {
+): Promise<void> {
   const said = skipped(options);
   if (kind === 'skip' && said.what === undefined) {
     const hint = 'name it: --check NAME, --soak, --judge, or --freeze';
@@ -70,7 +70,6 @@ export async function runInterventionCommand(
     });
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
-    return 0;
   });
 }
 
@@ -89,7 +88,7 @@ async function interveneInPromotion(
   file: Project,
   wanted: string | undefined,
   options: InterventionOptions & { readonly promotion: string },
-): Promise<number> {
+): Promise<void> {
   const settings = declared(file.config, options.promotion);
   const message = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
@@ -101,7 +100,6 @@ async function interveneInPromotion(
     const said = { ...skipped(options), ...message };
     const taken = await intervenePromotion(temporal, id, kind, said, prove);
     printPromotionTaken(context.output, kind, { name, to: target.name }, taken);
-    return 0;
   });
 }
 

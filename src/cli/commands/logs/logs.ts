@@ -44,18 +44,17 @@ export async function runLogsCommand(
   context: CommandContext,
   wanted: string | undefined,
   options: LogsOptions,
-): Promise<number> {
+): Promise<void> {
   const target = await chooseTargetSpec(context, await loadConfig(options.config), wanted);
   return interruptible(async (signal) => {
     if (options.release !== undefined) {
       const asked = { target, release: options.release, tail: options.tail };
       await printReleaseLog(context, asked, options.follow === true ? signal : undefined);
-      return 0;
+      return;
     }
     await withControlPlane(context, target.spec, (client) =>
       printLog(context, client, target, options, signal),
     );
-    return 0;
   });
 }
 

@@ -14,7 +14,7 @@ export async function runKeysCreateCommand(
   context: CommandContext,
   name: string,
   options: KeysCreateOptions,
-): Promise<number> {
+): Promise<void> {
   const { expiresIn, scope } = options;
   const created = await withPlatform(context, options, (client) =>
     client.createApiKey({
@@ -28,14 +28,13 @@ export async function runKeysCreateCommand(
   context.output.note(
     `"${name}" may ${created.scope}, for ${created.tenant_ids.join(', ')}; the key is not shown again`,
   );
-  return 0;
 }
 
 /** `slipway platform keys list`: lists the tenant's keys, without their secret values. */
 export async function runKeysListCommand(
   context: CommandContext,
   options: PlatformClientOptions & { readonly revoked?: boolean },
-): Promise<number> {
+): Promise<void> {
   const revoked = options.revoked ?? false;
   await withPlatform(context, options, async (client) => {
     for await (const key of client.eachApiKey({ revoked })) {
@@ -43,18 +42,16 @@ export async function runKeysListCommand(
       context.output.print(keyLine(key));
     }
   });
-  return 0;
 }
 
 export async function runKeysRevokeCommand(
   context: CommandContext,
   keyId: string,
   options: PlatformClientOptions,
-): Promise<number> {
+): Promise<void> {
   await withPlatform(context, options, (client) => client.revokeApiKey(keyId));
   context.output.event({ event: 'key_revoked', id: keyId });
   context.output.print(`revoked ${keyId}`);
-  return 0;
 }
 
 export function keyLine(key: ApiKey): string {
@@ -75,14 +72,13 @@ const ROTATION_TIMEOUT_MS = 600_000;
 export async function runSecretsRotateCommand(
   context: CommandContext,
   options: PlatformClientOptions,
-): Promise<number> {
+): Promise<void> {
   const { resealed } = await withPlatform(context, options, (client) =>
     client.rotateSecrets({ timeoutMs: ROTATION_TIMEOUT_MS }),
   );
   context.output.event({ event: 'secrets_rotated', resealed });
   context.output.print(`the platform has a new master key; it encrypted ${resealed} lists of secrets again`);
   context.output.note('store a copy of master.key apart from the database');
-  return 0;
 }
 
 interface AuditOptions extends PlatformClientOptions {
@@ -93,10 +89,7 @@ interface AuditOptions extends PlatformClientOptions {
 }
 
 /** `slipway platform audit`: the newest changes, newest first. */
-export async function runPlatformAuditCommand(
-  context: CommandContext,
-  options: AuditOptions,
-): Promise<number> {
+export async function runPlatformAuditCommand(context: CommandContext, options: AuditOptions): Promise<void> {
   const { last, operation, resource } = options;
   const { resources } = await withPlatform(context, options, (client) =>
     client.listAudit({ limit: last, operation, resource_id: resource }),
@@ -105,7 +98,6 @@ export async function runPlatformAuditCommand(
     context.output.event({ event: 'change', ...entry });
     context.output.print(auditLine(entry));
   }
-  return 0;
 }
 
 function auditLine(entry: AuditEntry): string {

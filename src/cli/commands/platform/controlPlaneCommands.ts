@@ -16,7 +16,7 @@ export async function runIntegrationsAddCommand(
   context: CommandContext,
   name: string,
   options: IntegrationOptions,
-): Promise<number> {
+): Promise<void> {
   const { prefix, credential, username, webhookSecret } = options;
   const added = await withControlPlane(context, options, (client) =>
     client.createIntegration({
@@ -28,17 +28,15 @@ export async function runIntegrationsAddCommand(
     }),
   );
   showIntegration(context, added);
-  return 0;
 }
 
 export async function runIntegrationsListCommand(
   context: CommandContext,
   options: PlatformClientOptions,
-): Promise<number> {
+): Promise<void> {
   const integrations = await withControlPlane(context, options, (client) => client.listIntegrations());
   for (const integration of integrations) showIntegration(context, integration);
   if (integrations.length === 0) context.output.print('There are no integrations.');
-  return 0;
 }
 
 /**
@@ -49,7 +47,7 @@ export async function runIntegrationsRemoveCommand(
   context: CommandContext,
   nameOrId: string,
   options: PlatformClientOptions,
-): Promise<number> {
+): Promise<void> {
   const { id, name } = await withControlPlane(context, options, async (client) => {
     const found = findByName(await client.listIntegrations(), nameOrId, {
       kind: 'integration',
@@ -60,7 +58,6 @@ export async function runIntegrationsRemoveCommand(
   });
   context.output.event({ event: 'removed', id, name });
   context.output.print(`The integration ${name ?? id} is removed.`);
-  return 0;
 }
 
 function showIntegration({ output }: CommandContext, integration: Integration): void {
@@ -87,7 +84,7 @@ export async function runListenersAddCommand(
   context: CommandContext,
   computeId: string,
   options: ListenerOptions,
-): Promise<number> {
+): Promise<void> {
   const { type, namespace, listenerVersion } = options;
   const added = await withControlPlane(context, options, (client) =>
     client.createListener({
@@ -98,18 +95,16 @@ export async function runListenersAddCommand(
     }),
   );
   showListener(context, added);
-  return 0;
 }
 
 /** `slipway platform listeners list`: newest first. */
 export async function runListenersListCommand(
   context: CommandContext,
   options: PlatformClientOptions,
-): Promise<number> {
+): Promise<void> {
   const listeners = await withControlPlane(context, options, allOf);
   for (const listener of listeners) showListener(context, listener);
   if (listeners.length === 0) context.output.print('There are no listeners.');
-  return 0;
 }
 
 /**
@@ -120,7 +115,7 @@ export async function runListenersRemoveCommand(
   context: CommandContext,
   computeIdOrId: string,
   options: PlatformClientOptions,
-): Promise<number> {
+): Promise<void> {
   const { id, compute_id: computeId } = await withControlPlane(context, options, async (client) => {
     const found = findByName(await allOf(client), computeIdOrId, {
       kind: 'listener',
@@ -131,7 +126,6 @@ export async function runListenersRemoveCommand(
   });
   context.output.event({ event: 'removed', id, compute_id: computeId });
   context.output.print(`The listener ${computeId ?? id} is removed.`);
-  return 0;
 }
 
 async function allOf(client: ControlPlaneClient): Promise<Listener[]> {

@@ -16,7 +16,7 @@ import { loadPlatform } from './loadPlatform.ts';
 export async function runPlatformCommand(
   { output, home, environment }: CommandContext,
   options: Omit<PlatformSettings, 'home'>,
-): Promise<number> {
+): Promise<void> {
   exitWithParent(environment);
   await makeHome(home);
   const { platformOptionsOf, startPlatform } = await loadPlatform(() => import('@slipway/platform'));
@@ -36,7 +36,6 @@ export async function runPlatformCommand(
     await untilAborted(signal);
     await platform.close();
     await endTraces();
-    return 0;
   });
 }
 

@@ -23,7 +23,7 @@ export async function planPromotionsOf(
   context: CommandContext,
   wanted: string | undefined,
   options: FileOptions & { readonly days: number },
-): Promise<number> {
+): Promise<void> {
   const file = await loadConfig(options.config);
   const only = wanted === undefined ? undefined : choosePromotion(file.config, wanted);
   return withTemporal(context, async (temporal) => {
@@ -36,7 +36,6 @@ export async function planPromotionsOf(
       planned,
       turns.filter(({ name }) => only === undefined || name === only),
     );
-    return 0;
   });
 }
 

@@ -34,7 +34,7 @@ export async function runScheduleCommand(
   what: 'apply' | 'list' | 'pause' | 'resume' | 'trigger',
   promotion: string | undefined,
   options: ScheduleOptions,
-): Promise<number> {
+): Promise<void> {
   const problem = misuse(what, promotion, options);
   if (problem !== undefined)
     throw new SlipwayError('SLIPWAY_USAGE', problem, { hint: 'see: slipway schedule --help' });
@@ -68,7 +68,7 @@ function misuse(
 /**
  * `slipway schedule apply`: prints how Temporal's schedules differ from the file's, and makes them equal. Idempotent.
  */
-export async function runScheduleApply(context: CommandContext, options: ScheduleOptions): Promise<number> {
+export async function runScheduleApply(context: CommandContext, options: ScheduleOptions): Promise<void> {
   const { output } = context;
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
@@ -91,12 +91,11 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
       await applySchedules(temporal, declared, changes, prune);
     }
     if (problem !== undefined) throw problem;
-    return 0;
   });
 }
 
 /** `slipway schedule list`: the schedules of the file's targets, with their next times. */
-export async function runScheduleList(context: CommandContext, options: ScheduleOptions): Promise<number> {
+export async function runScheduleList(context: CommandContext, options: ScheduleOptions): Promise<void> {
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
     const { targets, problem } = await chooseTargetSpecs(context, file, undefined);
@@ -107,7 +106,6 @@ export async function runScheduleList(context: CommandContext, options: Schedule
     if (first !== undefined) throw first;
     if (existing.length === 0)
       context.output.print('Temporal has no schedules; create them: slipway schedule apply');
-    return 0;
   });
 }
 
@@ -116,7 +114,7 @@ export async function runSchedulePause(
   paused: boolean,
   wanted: string | undefined,
   options: ScheduleOptions,
-): Promise<number> {
+): Promise<void> {
   const file = await loadConfig(options.config);
   const { who, reason } = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
@@ -126,7 +124,6 @@ export async function runSchedulePause(
     if (schedule instanceof SlipwayError)
       context.output.print(`${paused ? 'paused' : 'resumed'}; ${schedule.message}`);
     else printSchedule(context, schedule);
-    return 0;
   });
 }
 
@@ -138,7 +135,7 @@ export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,
   options: ScheduleOptions,
-): Promise<number> {
+): Promise<void> {
   const file = await loadConfig(options.config);
   const requestedBy = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
@@ -150,7 +147,6 @@ export async function runScheduleTrigger(
     context.output.event({ event: 'triggered', name, scheduleId, disposition });
     const done = disposition === 'started' ? 'triggered now' : 'not triggered: it is running already';
     context.output.print(`${name}: ${done}`);
-    return 0;
   });
 }
 

@@ -31,7 +31,7 @@ export async function runShowCommand(
   context: CommandContext,
   words: readonly string[],
   options: FileOptions & { readonly diff?: boolean; readonly cost?: boolean },
-): Promise<number> {
+): Promise<void> {
   const file = await loadConfig(options.config);
   const isDiff = options.diff ?? false;
   const { release, other, target: named } = readWords(words, isDiff, Object.keys(file.config.targets));
@@ -42,14 +42,13 @@ export async function runShowCommand(
     if (!isDiff) {
       await showRelease(context, temporal, target, store, found);
       if (options.cost === true) await printCost(context, temporal, target, found.past);
-      return 0;
+      return;
     }
     const [from, to] =
       other === undefined
         ? [await releaseBefore(temporal, store, target, found), found]
         : [found, await findRelease(temporal, store, target, other)];
     await showDifference(context, target.name, store, from, to);
-    return 0;
   });
 }
 

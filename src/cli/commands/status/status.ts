@@ -28,13 +28,12 @@ export async function runStatusCommand(
   context: CommandContext,
   wanted: string | undefined,
   options: FileOptions & { readonly last: number },
-): Promise<number> {
+): Promise<void> {
   const file = await loadConfig(options.config);
   const { targets, problem } = await chooseTargetSpecs(context, file, wanted);
   return withTemporal(context, async (temporal) => {
-    const exitCode = await printStatus(context, temporal, { config: file.config, targets }, options.last);
+    await printStatus(context, temporal, { config: file.config, targets }, options.last);
     if (problem !== undefined) throw problem;
-    return exitCode;
   });
 }
 
@@ -44,7 +43,7 @@ export async function printStatus(
   temporal: TemporalConnection,
   { config, targets }: Pick<Project, 'config'> & { readonly targets: readonly ChosenTarget[] },
   last: number,
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const print = (lines: readonly string[]): void => {
     for (const line of lines.flatMap((text) => wrapLine(text, output.columns(), LINE_INDENT)))
@@ -70,7 +69,6 @@ export async function printStatus(
   }
   const failed = silence ?? problem;
   if (failed !== undefined) throw failed;
-  return 0;
 }
 
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {

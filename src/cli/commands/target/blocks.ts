@@ -21,7 +21,7 @@ export async function runHoldCommand(
   holding: boolean,
   wanted: string | undefined,
   options: MessageOptions,
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const file = await loadConfig(options.config);
   const chosen = await chooseTargetSpec(context, file, wanted);
@@ -52,7 +52,6 @@ export async function runHoldCommand(
     if (hold !== null) for (const line of holdLines(name, hold, by)) output.print(`  ${line}`);
     if (onHold) output.note(`  a release that runs already continues; to stop it: slipway abort ${name}`);
   }
-  return 0;
 }
 
 /** A person who uses another Temporal than the releases do must notice it: the block would stop nothing there. */
@@ -82,7 +81,7 @@ export async function runQuarantineCommand(
   wanted: string,
   artifact: string,
   options: MessageOptions,
-): Promise<number> {
+): Promise<void> {
   const { output } = context;
   const file = await loadConfig(options.config);
   const chosen = await chooseTargetSpec(context, file, wanted);
@@ -114,6 +113,5 @@ export async function runQuarantineCommand(
       if (quarantined)
         output.note(`  a release of it that runs already continues; to stop it: slipway abort ${name}`);
     }
-    return 0;
   });
 }

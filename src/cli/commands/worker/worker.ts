@@ -42,7 +42,7 @@ export async function runWorkerCommand(
   context: CommandContext,
   version: string,
   options: WorkerOptions,
-): Promise<number> {
+): Promise<void> {
   return interruptible((signal) => workUntil(signal, context, version, options));
 }
 
@@ -51,7 +51,7 @@ async function workUntil(
   { output, home, environment }: CommandContext,
   version: string,
   { metrics }: WorkerOptions,
-): Promise<number> {
+): Promise<void> {
   const address = metrics === '' ? undefined : metrics;
   const exporter = await metricsExporter(address, environment);
   exitWithParent(environment);
@@ -99,7 +99,6 @@ async function workUntil(
           if (address !== undefined) output.print(`Metrics: http://${address}/metrics`);
         },
       });
-      return 0;
     } finally {
       ending.abort();
       await takingOver;
