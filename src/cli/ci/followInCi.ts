@@ -3,11 +3,10 @@ import { pageLink, releaseAddress, targetAddress } from '../../domain/dashboard/
 import { tookText } from '../../domain/duration.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import type { CommandContext } from '../context.ts';
 import { type Followed, type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
+import type { Session } from '../session.ts';
 import {
   type Asked,
   endedOf,
@@ -23,24 +22,19 @@ import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } fro
  * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI, its steps are a foldable section of
  * the log, and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
  */
-export async function followInCi(
-  context: CommandContext,
-  temporal: TemporalConnection,
-  followed: Followed,
-  signal: AbortSignal,
-): Promise<FollowedToEnd> {
+export async function followInCi(session: Session, followed: Followed): Promise<FollowedToEnd> {
   const { asked, targetName, id, workflowId } = followed;
-  const end = await inSection(context, `${asked} on ${targetName}, step by step`, (close) =>
-    followToEnd(context, temporal, { ...followed, onEnd: close }, signal),
+  const end = await inSection(session, `${asked} on ${targetName}, step by step`, (close) =>
+    followToEnd(session, { ...followed, onEnd: close }),
   );
-  if (end.ending !== undefined) await reportRun(context, temporal, followed, end.ending);
+  if (end.ending !== undefined) await reportRun(session, followed, end.ending);
   if (end.gaveUp !== undefined) {
     const isRelease = asked === 'release';
     const address = isRelease ? releaseAddress(workflowId, id) : targetAddress(workflowId);
-    await reportInCi(context, {
+    await reportInCi(session, {
       exitCode: end.exitCode,
       title: `${isRelease ? id : asked} on ${targetName}: not watched to its end`,
-      why: [end.gaveUp, ...onPageLines(pageLink(temporal.settings.dashboard, address))],
+      why: [end.gaveUp, ...onPageLines(pageLink(session.temporal.settings.dashboard, address))],
       outputs: isRelease ? { 'release-id': id } : {},
     });
   }
@@ -48,20 +42,19 @@ export async function followInCi(
 }
 
 async function reportRun(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   { asked, targetName: target, workflowId }: Followed,
   ending: Ending,
 ): Promise<void> {
   const { releaseId, outcome, reason } = endedOf(ending);
   const exitCode = endingExitCode(asked, ending);
-  annotateEnd(context, exitCode, `${releaseId} on ${target}: ${outcomeWords(outcome)}`, reason);
-  const { settings } = temporal;
+  annotateEnd(session, exitCode, `${releaseId} on ${target}: ${outcomeWords(outcome)}`, reason);
+  const { settings } = session.temporal;
   const links = {
     dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, releaseId)),
     workflowUrl: workflowPage(settings, `${workflowId}/${releaseId}`),
   };
-  await writeJobSummary(context, jobSummary({ asked, target, ending, ...links }), outputs(ending));
+  await writeJobSummary(session, jobSummary({ asked, target, ending, ...links }), outputs(ending));
 }
 
 function outputs(ending: Ending): Outputs {

@@ -4,11 +4,10 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { describeJudgement } from '../../domain/story.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import type { CommandContext } from '../context.ts';
 import { followPromotion, type FollowedPromotion } from '../follow/followPromotion.ts';
+import type { Session } from '../session.ts';
 import { type Links, onPageLines, outcomeWords, promotionWords } from '../ui/endingText.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
 import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
@@ -17,41 +16,32 @@ import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } fro
  * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,
  * and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
  */
-export async function followPromotionInCi(
-  context: CommandContext,
-  temporal: TemporalConnection,
-  { targetId, ...followed }: FollowedPromotion,
-  signal: AbortSignal,
-): Promise<number> {
-  const { name, workflowId, dashboardUrl } = followed;
-  const { exitCode, result, gaveUp } = await inSection(context, `${name}, step by step`, (close) =>
-    followPromotion(context.output, temporal, { ...followed, targetId, onEnd: close }, signal),
+export async function followPromotionInCi(session: Session, followed: FollowedPromotion): Promise<number> {
+  const { name, workflowId, targetId, dashboardUrl } = followed;
+  const { exitCode, result, gaveUp } = await inSection(session, `${name}, step by step`, (close) =>
+    followPromotion(session, { ...followed, onEnd: close }),
   );
   if (result !== undefined) {
     const { promotion, outcome, reason, releaseId } = result;
-    annotateEnd(context, exitCode, `${promotion}: ${outcomeWords(outcome)}`, reason);
-    const workflowUrl = workflowPage(temporal.settings, workflowId);
+    annotateEnd(session, exitCode, `${promotion}: ${outcomeWords(outcome)}`, reason);
+    const workflowUrl = workflowPage(session.temporal.settings, workflowId);
     const summary = promotionSummary(result, { dashboardUrl, workflowUrl });
     const outputs = {
       'release-id': releaseId ?? '',
       outcome,
-      ...(await serving(context, temporal, targetId)),
+      ...(await serving(session, targetId)),
     };
-    await writeJobSummary(context, summary, outputs);
+    await writeJobSummary(session, summary, outputs);
   }
   if (gaveUp !== undefined) {
     const why = [gaveUp, ...onPageLines(dashboardUrl)];
-    await reportInCi(context, { exitCode, title: `${name}: not watched to its end`, why, outputs: {} });
+    await reportInCi(session, { exitCode, title: `${name}: not watched to its end`, why, outputs: {} });
   }
   return exitCode;
 }
 
 /** What serves on the target, by its last release: a promotion that ended may have changed nothing. */
-async function serving(
-  { environment, output }: CommandContext,
-  temporal: TemporalConnection,
-  targetId: string,
-): Promise<Outputs> {
+async function serving({ environment, output, temporal }: Session, targetId: string): Promise<Outputs> {
   if (environment['GITHUB_OUTPUT'] === undefined) return {};
   try {
     const past = await pastReleases(temporal, targetId);

@@ -168,7 +168,7 @@ async function releaseExample(
   const file = await fileOf(stage, example);
   const target = await chooseTargetSpec(stage.context, file, undefined);
   const order = { file, target, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
-  const { ending } = await releaseTarget(stage.context, stage.temporal, order, signal);
+  const { ending } = await releaseTarget({ ...stage.context, temporal: stage.temporal, signal }, order);
   signal.throwIfAborted();
   if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);
   if (ending.result.outcome !== wanted) {

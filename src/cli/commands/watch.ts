@@ -55,7 +55,7 @@ export async function runWatchCommand(
         workflowId,
         timeoutMs: Math.max(deadline - Date.now(), LOOK_MS),
       };
-      return (await followToEnd(context, temporal, followed, signal)).exitCode;
+      return (await followToEnd({ ...context, temporal, signal }, followed)).exitCode;
     }),
   );
 }

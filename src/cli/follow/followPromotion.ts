@@ -11,6 +11,7 @@ import { answerOf, type FollowEvent, GaveUp } from '../../temporal/client/releas
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { noAnswerCall } from '../../temporal/client/workerPresence.ts';
 import type { Output } from '../output.ts';
+import type { Session } from '../session.ts';
 import { promotionWords } from '../ui/endingText.ts';
 import { FollowView } from './followView.ts';
 import { GAVE_UP, printGaveUp, whileItContinues } from './stopFollowing.ts';
@@ -35,10 +36,8 @@ export interface FollowedPromotion {
  * @returns how it ended. Without a result, `gaveUp` says why the following stopped.
  */
 export async function followPromotion(
-  output: Output,
-  temporal: TemporalConnection,
+  { output, temporal, signal }: Pick<Session, 'output' | 'temporal' | 'signal'>,
   { name, workflowId, targetId, dashboardUrl, timeoutMs, onStopped, onEnd }: FollowedPromotion,
-  signal: AbortSignal,
 ): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
   const view = new FollowView(output, `--promotion ${name}`, 'promotion');
   const following = { temporal, targetId: workflowId, deadline: Date.now() + timeoutMs, signal };

@@ -3,13 +3,13 @@ import type { Progress } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import { newestBuildLines } from '../../inspection/deployment/revisionLog.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { printFailedRevision } from '../commands/logs/printRevisionLog.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
+import type { Session } from '../session.ts';
 import {
   answerEnding,
   type Asked,
@@ -51,18 +51,16 @@ export interface FollowedToEnd {
  * @throws CodedError with the exit code 5 if Temporal's answers can no longer be read.
  */
 export async function followToEnd(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   { id, asked, targetName, spec, workflowId, timeoutMs, onEnd, onStopped }: Followed,
-  signal: AbortSignal,
 ): Promise<FollowedToEnd> {
-  const { output } = context;
+  const { output, temporal, signal } = session;
   const view = new FollowView(output, targetName, asked);
   let child: string | undefined;
   let latest: Progress | undefined;
   const ended = new AbortController();
   const tail = tailBuildLog(
-    context,
+    session,
     spec,
     () => latest,
     (lines) => view.showBuildLog(lines),
@@ -83,7 +81,7 @@ export async function followToEnd(
         };
         onEnd?.();
         if (ending.from === 'result')
-          await printFailedRevision(context, { name: targetName, spec }, ending.result);
+          await printFailedRevision(session, { name: targetName, spec }, ending.result);
         printEnding(output, ending, exitCode, links);
         for (const line of endingLines(asked, ending, links, output.style)) output.print(line);
         return { exitCode, ending };

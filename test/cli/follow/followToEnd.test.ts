@@ -40,12 +40,8 @@ const followed = {
 it.each(['release', 'rollback'] as const)(
   'a followed %s whose answers need a missing key continues: the error says so, and has the exit code 5',
   async (asked) => {
-    const ended = followToEnd(
-      { output, home: '', environment: {} },
-      temporal,
-      { ...followed, asked },
-      signal,
-    );
+    const session = { output, home: '', environment: {}, temporal, signal };
+    const ended = followToEnd(session, { ...followed, asked });
     await expect(ended).rejects.toMatchObject({
       code: 'SLIPWAY_PAYLOAD_KEY_MISSING',
       exitCode: 5,
@@ -80,8 +76,9 @@ it.each(['release', 'rollback'] as const)(
       },
     });
     const shown = testOutput({ json: true });
-    const context = { output: shown, home: '', environment: { SLIPWAY_TEST_API_KEY: 'key' } };
-    await followToEnd(context, ended, { ...followed, spec: targetOn(url), asked }, signal);
+    const environment = { SLIPWAY_TEST_API_KEY: 'key' };
+    const session = { output: shown, home: '', environment, temporal: ended, signal };
+    await followToEnd(session, { ...followed, spec: targetOn(url), asked });
     const [log, end] = shown.events.slice(-2);
     expect(log).toMatchObject({ event: 'log', revisionId: REVISION_ID, message: 'no such package' });
     expect(end).toMatchObject({ event: 'ended', outcome: 'rolled_back' });
@@ -97,7 +94,7 @@ const promotion = {
 };
 
 it('so does a followed promotion', async () => {
-  await expect(followPromotion(output, temporal, promotion, signal)).rejects.toMatchObject({
+  await expect(followPromotion({ output, temporal, signal }, promotion)).rejects.toMatchObject({
     exitCode: 5,
     message: 'the key "2026-12" is missing; the promotion continues',
   });
@@ -115,7 +112,10 @@ it('a followed promotion says that no worker can continue its release, whose ver
   const stranded = answeringTemporal({ workflow: { getHandle: (id: string) => handles[id] } });
   const shown = testOutput({ json: true });
   const stopping = new AbortController();
-  const following = followPromotion(shown, stranded, promotion, stopping.signal);
+  const following = followPromotion(
+    { output: shown, temporal: stranded, signal: stopping.signal },
+    promotion,
+  );
   const says = expect.stringContaining('no worker of version v9 polls the task queue "slipway"') as string;
   const call = expect.objectContaining({ says }) as object;
   await vi.waitFor(
@@ -153,7 +153,7 @@ it.each([
 ])('a promotion is followed on, as a release is, while %s does not answer', async (who, silent) => {
   const output = testOutput();
   const stopping = new AbortController();
-  const following = followPromotion(output, silent, promotion, stopping.signal);
+  const following = followPromotion({ output, temporal: silent, signal: stopping.signal }, promotion);
   await vi.waitFor(() => expect(output.said).not.toEqual([]), 20_000);
   expect(output.said[0]).toMatch(
     new RegExp(`… ${who} has not answered for \\d(\\.\\d)?s; still trying \\(the promotion continues\\)$`),
@@ -171,7 +171,7 @@ it('a silence begins with the question that is not answered, which may take seco
   };
   const output = testOutput();
   const slow = answeringTemporal({ workflow: { getHandle: () => ({ describe }) } });
-  await followPromotion(output, slow, promotion, stopping.signal);
+  await followPromotion({ output, temporal: slow, signal: stopping.signal }, promotion);
   expect(output.said[0]).toMatch(/… Temporal has not answered for \d/);
 });
 
@@ -184,7 +184,7 @@ it.each([
   ],
   ['that was terminated', 'SLIPWAY_OUTCOME_UNKNOWN', 'TERMINATED', /its workflow is terminated$/],
 ])('a promotion %s is not followed any longer', async (_, code, status, message) => {
-  const following = followPromotion(output, temporalWith(status, 3), promotion, signal);
+  const following = followPromotion({ output, temporal: temporalWith(status, 3), signal }, promotion);
   await expect(following).rejects.toMatchObject({
     code,
     exitCode: 3,

@@ -20,7 +20,6 @@ import {
 } from '../../../domain/preview/preview.ts';
 import { deploymentOf, previewsOf, previewWorkflowId } from '../../../domain/preview/previewName.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
-import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   awaitRemoval,
   type ListedPreview,
@@ -32,9 +31,10 @@ import {
 } from '../../../temporal/client/preview/previewClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { GAVE_UP, printGaveUp } from '../../follow/stopFollowing.ts';
-import { INTERRUPTED, interruptible } from '../../interruption.ts';
+import { INTERRUPTED } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
+import { type Session, withSession } from '../../session.ts';
 import { type Cell, type Screen, tableLines } from '../../ui/text.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
 import { printProblems } from '../lint/problemLines.ts';
@@ -60,10 +60,7 @@ export async function runPreviewCommand(
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');
   const run = what === 'up' ? releasePreview : takeDown;
-  return interruptible(
-    (signal) => withTemporal(context, (temporal) => run(context, temporal, file, { ...options, pr }, signal)),
-    context.output,
-  );
+  return withSession(context, (session) => run(session, file, { ...options, pr }));
 }
 
 /**
@@ -71,16 +68,14 @@ export async function runPreviewCommand(
  * @returns the exit code: 0 if it was removed, or did not exist.
  */
 async function takeDown(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   loaded: LoadedConfig,
   { pr, name, reason, wait, timeout }: PullRequestOptions,
-  signal: AbortSignal,
 ): Promise<number> {
-  const { output } = context;
-  const { terms, deployment, file } = await choosePullRequest(context, loaded, { pr, name });
-  const { spec: target, openStore } = await chooseTargetSpec(context, file, deployment);
-  const by = await readRequester(context, loaded.folder, reason);
+  const { output, temporal, signal } = session;
+  const { terms, deployment, file } = await choosePullRequest(session, loaded, { pr, name });
+  const { spec: target, openStore } = await chooseTargetSpec(session, file, deployment);
+  const by = await readRequester(session, loaded.folder, reason);
   const recordStore = openStore().url;
   signal.throwIfAborted();
   await removePreview(temporal, { ...terms, target, recordStore }, by);
@@ -152,37 +147,30 @@ function sinceText(ms: number): string {
  * @returns the exit code, as of `slipway release`.
  */
 async function releasePreview(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   loaded: LoadedConfig,
   options: PullRequestOptions,
-  signal: AbortSignal,
 ): Promise<number> {
-  const { output } = context;
-  const wanted = await choosePullRequest(context, loaded, options);
+  const { output, temporal, signal } = session;
+  const wanted = await choosePullRequest(session, loaded, options);
   const { terms, deployment, file } = wanted;
   let answer: PreviewAnswer | undefined;
   let workflowId = '';
-  const { exitCode, ending } = await releaseTarget(
-    context,
-    temporal,
-    {
-      file,
-      target: await chooseTargetSpec(context, file, deployment),
-      ...pick(options, 'reason', 'strict', 'wait', 'timeout'),
-      submit: async (request) => {
-        workflowId = previewWorkflowId(request.target);
-        const judge = await prepareJudge(context, loaded, wanted);
-        await evict(context, temporal, loaded, wanted, request.target);
-        try {
-          return (answer = await pushPreview(temporal, { ...terms, judge }, request, signal));
-        } catch (error) {
-          throw signal.aborted ? stoppedBeforeItsAnswer(error) : error;
-        }
-      },
+  const { exitCode, ending } = await releaseTarget(session, {
+    file,
+    target: await chooseTargetSpec(session, file, deployment),
+    ...pick(options, 'reason', 'strict', 'wait', 'timeout'),
+    submit: async (request) => {
+      workflowId = previewWorkflowId(request.target);
+      const judge = await prepareJudge(session, loaded, wanted);
+      await evict(session, loaded, wanted, request.target);
+      try {
+        return (answer = await pushPreview(temporal, { ...terms, judge }, request, signal));
+      } catch (error) {
+        throw signal.aborted ? stoppedBeforeItsAnswer(error) : error;
+      }
     },
-    signal,
-  );
+  });
   if (answer === undefined) return exitCode;
   const { releaseId, expiresAt } = answer;
   const state = await viewPreview(temporal, workflowId);
@@ -228,12 +216,12 @@ async function prepareJudge(
  * @throws SlipwayError SLIPWAY_PREVIEWS_FULL if all others have a release running.
  */
 async function evict(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   loaded: LoadedConfig,
   { chosen, terms }: ChosenPullRequest,
   own: TargetSpec,
 ): Promise<void> {
+  const { output, temporal } = session;
   const { name, preview } = chosen;
   const all = previewsOf(await listPreviews(temporal), own, preview.deployment);
   const { remove, short } = makeRoom(all, previewWorkflowId(own), preview.max);
@@ -244,12 +232,12 @@ async function evict(
   }
   const reason = `room for #${terms.pr}: previews.${name}.max is ${preview.max}`;
   for (const { pr, deployment } of remove) {
-    const other = await choosePullRequest(context, loaded, { pr, name });
-    const { spec: target, openStore } = await chooseTargetSpec(context, other.file, other.deployment);
+    const other = await choosePullRequest(session, loaded, { pr, name });
+    const { spec: target, openStore } = await chooseTargetSpec(session, other.file, other.deployment);
     const spec = { ...other.terms, target, recordStore: openStore().url };
     await removePreview(temporal, spec, { who: 'slipway', from: 'preview', reason });
-    context.output.event({ event: 'preview_evicted', name, pr, deployment });
-    context.output.info(`Removing the preview of #${pr} (${deployment}): ${reason}`);
+    output.event({ event: 'preview_evicted', name, pr, deployment });
+    output.info(`Removing the preview of #${pr} (${deployment}): ${reason}`);
   }
 }
 

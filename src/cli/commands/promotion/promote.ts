@@ -4,7 +4,6 @@ import type { Actor } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   intervenePromotion,
   type PromotionStarted,
@@ -16,9 +15,8 @@ import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { abortOnInterrupt } from '../../follow/stopFollowing.ts';
-import { interruptible } from '../../interruption.ts';
-import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
+import { type Session, withSession } from '../../session.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { promotionRequest, withProof } from './promotionRequest.ts';
@@ -46,7 +44,8 @@ export async function runPromoteCommand(
   // After a soak, other freezes are in force than now.
   const freezes = request.soakMs > 0 ? [] : request.freezes;
   const frozen = announceFreezes(output, settings.to, freezes, { overrideFreeze, reason: options.reason });
-  const run = async (temporal: TemporalConnection, signal: AbortSignal): Promise<number> => {
+  return withSession(context, async (session) => {
+    const { temporal, signal } = session;
     if (frozen !== undefined) {
       const { state } = await viewPromotion(temporal, promotionWorkflowId(request), false);
       if (state !== 'running') throw frozen;
@@ -56,21 +55,18 @@ export async function runPromoteCommand(
     const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
     signal.throwIfAborted();
     const started = await startPromotion(temporal, asked);
-    return reportPromotion(context, temporal, asked, started, options, signal);
-  };
-  return interruptible((signal) => withTemporal(context, (temporal) => run(temporal, signal)), output);
+    return reportPromotion(session, asked, started, options);
+  });
 }
 
 /** Reports a promotion that was started or joined and, with `--wait`, its progress and its end. @returns the exit code. */
 async function reportPromotion(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   request: PromotionRequest,
   { workflowId, disposition }: PromotionStarted,
   { wait, timeout, abortOnInterrupt: aborts }: PromoteOptions,
-  signal: AbortSignal,
 ): Promise<number> {
-  const { output } = context;
+  const { output, temporal } = session;
   const { name, differences, requestedBy, overrideFreeze } = request;
   const [from, to] = [request.from.name, request.to.name];
   describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
@@ -86,7 +82,7 @@ async function reportPromotion(
   if (!wait) {
     const title = `${name}, ${from} to ${to}: ${disposition}`;
     const why = [`See it: slipway status ${to}`, ...onPage];
-    await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
+    await reportInCi(session, { exitCode: 0, title, why, outputs: {} });
     return 0;
   }
   const abort = {
@@ -103,5 +99,5 @@ async function reportPromotion(
     timeoutMs: timeout,
     onStopped: aborts === true ? () => abortOnInterrupt(output, abort) : undefined,
   };
-  return followPromotionInCi(context, temporal, followed, signal);
+  return followPromotionInCi(session, followed);
 }

@@ -9,7 +9,6 @@ import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { plannedAnswer } from '../../../domain/release/releasePlan.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
-import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import { submitRelease, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
@@ -20,10 +19,9 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { type FollowedToEnd, UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { abortOnInterrupt } from '../../follow/stopFollowing.ts';
 import { commandProver } from '../../identity.ts';
-import { interruptible } from '../../interruption.ts';
-import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
+import { type Session, withSession } from '../../session.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
@@ -47,14 +45,7 @@ export async function runReleaseCommand(
   // Git runs while the command connects to Temporal.
   const origin = readOrigin(context, { file, target, reason: options.reason });
   const order = { ...options, file, target, origin };
-  return interruptible(
-    (signal) =>
-      withTemporal(context, async (temporal) => {
-        const { exitCode } = await releaseTarget(context, temporal, order, signal);
-        return exitCode;
-      }),
-    context.output,
-  );
+  return withSession(context, async (session) => (await releaseTarget(session, order)).exitCode);
 }
 
 interface ReleaseOrder {
@@ -91,15 +82,10 @@ function readOrigin(
  * @throws SlipwayError before anything is started: SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
  * SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_…, SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function releaseTarget(
-  context: CommandContext,
-  temporal: TemporalConnection,
-  order: ReleaseOrder,
-  signal: AbortSignal,
-): Promise<FollowedToEnd> {
-  const { output } = context;
+export async function releaseTarget(session: Session, order: ReleaseOrder): Promise<FollowedToEnd> {
+  const { output, temporal, signal } = session;
   const { name, workflowId } = order.target;
-  const request = await prepareRequest(context, temporal, order, signal);
+  const request = await prepareRequest(session, order);
   signal.throwIfAborted();
   const answer = await (order.submit?.(request) ?? submitRelease(temporal, request));
   const { releaseId, disposition, reason } = answer;
@@ -115,7 +101,7 @@ export async function releaseTarget(
     requestKey: request.requestKey,
     dashboardUrl,
   });
-  if (disposition === 'rejected') return printRejected(context, name, request, answer, dashboardUrl);
+  if (disposition === 'rejected') return printRejected(session, name, request, answer, dashboardUrl);
   if (disposition === 'joined' && request.overrideFreeze === true) noteJoined(output, name);
   const words = disposition.replaceAll('_', ' ');
   const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
@@ -124,7 +110,7 @@ export async function releaseTarget(
     const follow = disposition === 'already_released' ? [] : [`Follow it: slipway watch ${name}`];
     const next = [...follow, ...onPage];
     for (const line of [taken, ...next]) output.print(line);
-    await reportInCi(context, {
+    await reportInCi(session, {
       exitCode: 0,
       title: `${releaseId} on ${name}: ${words}`,
       why: [reason, ...next],
@@ -133,46 +119,39 @@ export async function releaseTarget(
     return { exitCode: 0, ending: undefined };
   }
   for (const line of [taken, ...onPage]) output.info(line);
-  return followRelease(context, temporal, order, request, releaseId, signal);
+  return followRelease(session, order, request, releaseId);
 }
 
 function followRelease(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   { target: { name, spec, workflowId }, timeout: timeoutMs, abortOnInterrupt: aborts }: ReleaseOrder,
   { requestedBy }: ReleaseRequest,
   releaseId: string,
-  signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const abort = {
     id: releaseId,
     command: `slipway abort ${name} --release ${releaseId}`,
     requestedBy,
-    ask: (by: Actor) => stopRelease(temporal, workflowId, releaseId, by),
+    ask: (by: Actor) => stopRelease(session.temporal, workflowId, releaseId, by),
   };
-  const onStopped = aborts === true ? () => abortOnInterrupt(context.output, abort) : undefined;
+  const onStopped = aborts === true ? () => abortOnInterrupt(session.output, abort) : undefined;
   const followed = { id: releaseId, asked: 'release', targetName: name, spec, workflowId } as const;
-  return followInCi(context, temporal, { ...followed, timeoutMs, onStopped }, signal);
+  return followInCi(session, { ...followed, timeoutMs, onStopped });
 }
 
 /** Packs the source and stores it. Refuses first what the target would reject. */
-async function prepareRequest(
-  context: CommandContext,
-  temporal: TemporalConnection,
-  order: ReleaseOrder,
-  signal: AbortSignal,
-): Promise<ReleaseRequest> {
-  const { output } = context;
+async function prepareRequest(session: Session, order: ReleaseOrder): Promise<ReleaseRequest> {
+  const { output, temporal, signal } = session;
   const { file, reason, strict = false, overrideHold = false, overrideFreeze = false } = order;
   const { name, settings, spec } = order.target;
-  await refuseOnLocalHold(context, spec, overrideHold);
+  await refuseOnLocalHold(session, spec, overrideHold);
   const frozen = announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason });
   // This is before packing, which takes a while, so that a missing worker is reported at once.
   const [[requestedBy, source]] = await Promise.all([
-    order.origin ?? readOrigin(context, order),
+    order.origin ?? readOrigin(session, order),
     requireEachVersion(temporal),
   ]);
-  const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
+  const { prepared, checks } = await storeArtifact(session, file, { name, settings }, strict, signal);
   const { artifact, recordStore } = prepared;
   const asked = releaseRequest(
     { ...settings, ...source, checks },
@@ -185,18 +164,14 @@ async function prepareRequest(
       overrideFreeze: overrideFreeze || undefined,
     },
   );
-  if (frozen !== undefined && !(await joins(temporal, order.target.workflowId, asked))) throw frozen;
-  const request = await withProof(context, asked);
+  if (frozen !== undefined && !(await joins(session, order.target.workflowId, asked))) throw frozen;
+  const request = await withProof(session, asked);
   printPrepared(output, name, request, prepared);
   return request;
 }
 
 /** Whether the target has the same release already, which a freeze that has begun since does not refuse. */
-async function joins(
-  temporal: TemporalConnection,
-  workflowId: string,
-  request: ReleaseRequest,
-): Promise<boolean> {
+async function joins({ temporal }: Session, workflowId: string, request: ReleaseRequest): Promise<boolean> {
   const view = await viewTarget(temporal, workflowId);
   if (view === undefined) return false;
   const { disposition } = plannedAnswer(view, request, undefined);

@@ -20,6 +20,7 @@ import { commandProver } from '../../identity.ts';
 import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
+import type { Session } from '../../session.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
 import { onHoldText } from '../target/localHold.ts';
@@ -71,7 +72,7 @@ export async function runRollbackCommand(
           throw view?.state.spec === null ? neverReleased(workflowId) : rejected;
         }, 'SLIPWAY_USAGE'),
       );
-      return await reportRollback(context, temporal, chosen, taken, options, signal);
+      return await reportRollback({ ...context, temporal, signal }, chosen, taken, options);
     } finally {
       await temporal.close();
     }
@@ -80,42 +81,35 @@ export async function runRollbackCommand(
 
 /** Reports a rollback that was requested and, with `--wait`, its progress and its end. @returns the exit code. */
 async function reportRollback(
-  context: CommandContext,
-  temporal: TemporalConnection,
+  session: Session,
   { name, spec, workflowId }: ChosenTarget,
   taken: RollbackTaken,
   { wait, timeout: timeoutMs }: RollbackOptions,
-  signal: AbortSignal,
 ): Promise<number> {
-  const { output } = context;
+  const { output, temporal } = session;
   const { requestId, disposition, reason, via, onHold } = taken;
   const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
   describeSpan({ 'slipway.target': name, 'slipway.request': requestId, 'slipway.disposition': disposition });
   output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
-  if (isFinal(taken)) return printAnswer(context, name, taken);
+  if (isFinal(taken)) return printAnswer(session, name, taken);
   const onPage = onPageLines(dashboardUrl);
   const print = wait ? output.info : output.print;
-  for (const line of [answerText(context, name, taken), ...onPage]) print(line);
+  for (const line of [answerText(session, name, taken), ...onPage]) print(line);
   if (via === 'signal')
     output.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`);
   if (!wait) {
     const title = `rollback of ${name}: ${disposition}`;
-    await reportInCi(context, { exitCode: 0, title, why: [reason, ...onPage], outputs: {} });
+    await reportInCi(session, { exitCode: 0, title, why: [reason, ...onPage], outputs: {} });
     return 0;
   }
   const followed = { id: requestId, asked: 'rollback', targetName: name, spec, workflowId } as const;
-  const { exitCode, ending, answer } = await followInCi(
-    context,
-    temporal,
-    { ...followed, timeoutMs },
-    signal,
-  );
-  if (answer !== undefined) return printAnswer(context, name, answer);
+  const { exitCode, ending, answer } = await followInCi(session, { ...followed, timeoutMs });
+  if (answer !== undefined) return printAnswer(session, name, answer);
   // A rollback that found nothing to restore ends its own hold.
   const ended = ending && endedOf(ending);
   const foundNothing = ended?.kind === 'rollback' && ended.outcome === 'failed';
   const isHoldKnown = onHold !== null || ending !== undefined;
-  if (isHoldKnown && !foundNothing) printHold(context, name, onHold !== false);
+  if (isHoldKnown && !foundNothing) printHold(session, name, onHold !== false);
   return exitCode;
 }
 
