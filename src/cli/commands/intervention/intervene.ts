@@ -8,7 +8,7 @@ import {
 import { hasCode, onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { promotionIdAt } from '../../../domain/promotion/promotion.ts';
-import { describeWorkflow, type TemporalConnection } from '../../../temporal/client/connection.ts';
+import { describeWorkflow } from '../../../temporal/client/connection.ts';
 import {
   intervene,
   type Intervened,
@@ -89,54 +89,34 @@ async function interveneInPromotion(
   wanted: string | undefined,
   options: InterventionOptions & { readonly promotion: string },
 ): Promise<void> {
-  const settings = declared(file.config, options.promotion);
+  const { promotion: name } = options;
+  const settings = declared(file.config, name);
   const message = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
-    const name = settings instanceof SlipwayError ? options.promotion : settings.name;
-    const asked = { kind, name, settings, wanted };
-    const { target, approval } = await findPromotion(context, temporal, file, asked);
+    const stated = await statedTarget(context, file, settings, wanted);
+    const isRunning = async ({ workflowId }: ChosenTarget): Promise<boolean> => {
+      const found = await describeWorkflow(temporal, promotionIdAt(workflowId, name));
+      return found?.status.name === 'RUNNING';
+    };
+    const runningElsewhere = async (): Promise<readonly ChosenTarget[]> => {
+      const { targets } = await chooseTargetSpecs(context, file, wanted);
+      const running: ChosenTarget[] = [];
+      for (const each of targets) if (await isRunning(each)) running.push(each);
+      return running;
+    };
+    const target = await placeOf(stated, isRunning, runningElsewhere, (found) => {
+      const hint = `name one of its targets: slipway ${kind} ${found.name} --promotion ${name}`;
+      return new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
+    });
+    // On another target than the file states, that target's own policy decides who must prove their identity.
+    const isStated = !(settings instanceof SlipwayError) && target === stated;
+    const { approval } = isStated ? settings : target.settings;
     const prove = commandProver(context, approval, target.openStore);
     const id = promotionIdAt(target.workflowId, name);
     const said = { ...skipped(options), ...message };
     const taken = await intervenePromotion(temporal, id, kind, said, prove);
     printPromotionTaken(context.output, kind, { name, to: target.name }, taken);
   });
-}
-
-/**
- * The target to which a promotion runs, and who must prove their identity there. If that is not the target that the file
- * states, its own policy decides.
- * @param asked - `settings`: of the promotion of this name, or why the file has none. `wanted`: the target that a person named.
- */
-async function findPromotion(
-  context: CommandContext,
-  temporal: TemporalConnection,
-  file: Project,
-  asked: {
-    readonly kind: InterventionKind;
-    readonly name: string;
-    readonly settings: PromotionSettings | SlipwayError;
-    readonly wanted: string | undefined;
-  },
-): Promise<{ readonly target: ChosenTarget } & Pick<PromotionSettings, 'approval'>> {
-  const { kind, name, settings, wanted } = asked;
-  const isRunning = async ({ workflowId }: ChosenTarget): Promise<boolean> => {
-    const found = await describeWorkflow(temporal, promotionIdAt(workflowId, name));
-    return found?.status.name === 'RUNNING';
-  };
-  const stated = await statedTarget(context, file, settings, wanted);
-  const runningElsewhere = async (): Promise<readonly ChosenTarget[]> => {
-    const { targets } = await chooseTargetSpecs(context, file, wanted);
-    const running: ChosenTarget[] = [];
-    for (const each of targets) if (await isRunning(each)) running.push(each);
-    return running;
-  };
-  const target = await placeOf(stated, isRunning, runningElsewhere, (found) => {
-    const hint = `name one of its targets: slipway ${kind} ${found.name} --promotion ${name}`;
-    return new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
-  });
-  const isStated = !(settings instanceof SlipwayError) && target === stated;
-  return { target, approval: (isStated ? settings : target.settings).approval };
 }
 
 /** The target to which a promotion leads by the file; the error if that is none, or another one than a person named. */
