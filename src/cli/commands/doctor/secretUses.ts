@@ -8,6 +8,7 @@ import type { MetricSource } from '../../../domain/guard/guardPolicy.ts';
 import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import { originOf } from '../../../domain/target/origin.ts';
 import type { SecretReference } from '../../../domain/target/targetSpec.ts';
+import { declaredJudges } from '../judge/declaredJudges.ts';
 
 export interface SecretUse {
   readonly from: string;
@@ -23,14 +24,13 @@ export interface SecretUse {
 /** Every use of a secret in `slipway.yaml`, except of the keys of control planes. */
 export function secretUses(config: Config): readonly SecretUse[] {
   const names = Object.keys(config.targets);
-  const judges = [...Object.entries(config.promotions), ...Object.entries(config.previews)];
   return [
     ...names.flatMap((name) => usesOfTarget(config, name)),
     ...config.checks.flatMap(({ evaluators = [] }) =>
       evaluators.flatMap(({ name, secret, url }) => sent(secret, `evaluator "${name}"`, url)),
     ),
-    ...judges.flatMap(([name, { judge }]) =>
-      sent(judge?.evaluator?.secret, `the judge of "${name}"`, judge?.evaluator?.url ?? ''),
+    ...declaredJudges(config).flatMap(({ name, judge: { evaluator } }) =>
+      sent(evaluator?.secret, `the judge of "${name}"`, evaluator?.url ?? ''),
     ),
     ...Object.entries(config.previews).flatMap(([name, preview]) => {
       const { comment } = previewTerms({ name, preview }, 0);

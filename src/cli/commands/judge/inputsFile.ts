@@ -15,6 +15,7 @@ import type { Expectation } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeInputs } from '../../../domain/judge/settings.ts';
 import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
+import { declaredJudges } from './declaredJudges.ts';
 
 /**
  * The inputs of a file, one at a time.
@@ -68,18 +69,13 @@ export async function lintJudges({
   place,
 }: Pick<LintedConfig, 'file' | 'place'> & { readonly config: Config }): Promise<readonly ConfigProblem[]> {
   const problems: FieldProblem[] = [];
-  const judged = [
-    ...Object.entries(config.promotions).map(([name, { judge }]) => ({ part: 'promotions', name, judge })),
-    ...Object.entries(config.previews).map(([name, { judge }]) => ({ part: 'previews', name, judge })),
-  ];
-  for (const { part, name, judge } of judged) {
-    if (judge === undefined) continue;
+  for (const { path, judge } of declaredJudges(config)) {
     try {
       await judgeInputs(judge, dirname(file));
     } catch (error) {
       if (!(error instanceof SlipwayError)) throw error;
       const { code, message, place: line } = error;
-      problems.push({ path: [part, name, 'judge', 'inputs'], code, message: `${line ?? ''}: ${message}` });
+      problems.push({ path: [...path, 'inputs'], code, message: `${line ?? ''}: ${message}` });
     }
   }
   return place(problems, []);

@@ -11,6 +11,7 @@ import type { Project } from '../../../config/loadConfig.ts';
 import { requireFile } from '../../../config/requireFile.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
+import { declaredJudges } from '../judge/declaredJudges.ts';
 
 /**
  * A warning for each target's graph configuration of a Python agent. It is no error, because another control plane may
@@ -62,22 +63,13 @@ export async function missingGraphs(
 
 const ASSISTANT_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-interface AskedGraph {
-  readonly path: readonly PropertyKey[];
-  readonly assistant: string;
-}
-
-function askedGraphs({ checks, promotions, previews }: Config): readonly AskedGraph[] {
-  const judged = [...Object.entries(promotions), ...Object.entries(previews)];
-  const kindOf = (name: string) => (Object.hasOwn(promotions, name) ? 'promotions' : 'previews');
-  return [
-    ...checks.map(({ assistant }, index) => ({ path: ['checks', index, 'assistant'], assistant })),
-    ...judged.flatMap(([name, { judge }]) =>
-      judge === undefined
-        ? []
-        : [{ path: [kindOf(name), name, 'judge', 'assistant'], assistant: judge.assistant }],
-    ),
-  ];
+function askedGraphs(config: Config) {
+  const ofJudges = declaredJudges(config).map(({ path, judge: { assistant } }) => ({ path, assistant }));
+  const ofChecks = config.checks.map(({ assistant }, index) => ({ path: ['checks', index], assistant }));
+  return [...ofChecks, ...ofJudges].map(({ path, assistant }) => ({
+    path: [...path, 'assistant'],
+    assistant,
+  }));
 }
 
 /** The graph configurations in the targets' source. A missing file is left out: a build step may create it. */

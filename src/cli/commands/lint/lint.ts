@@ -7,6 +7,7 @@ import { ciLog, reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
 import { counted } from '../../ui/text.ts';
+import { declaredJudges } from '../judge/declaredJudges.ts';
 import { missingGraphs, pythonAgentProblems } from './graphProblems.ts';
 import { nearName, printProblems } from './problemLines.ts';
 
@@ -67,8 +68,7 @@ async function judgesOf({
   config,
   ...linted
 }: Pick<LintedConfig, 'file' | 'config' | 'place'>): Promise<readonly ConfigProblem[]> {
-  const judged = [...Object.values(config?.promotions ?? {}), ...Object.values(config?.previews ?? {})];
-  if (config === undefined || judged.every(({ judge }) => judge === undefined)) return [];
+  if (config === undefined || declaredJudges(config).length === 0) return [];
   // Loaded only if there is a judge, because it loads the artifact store.
   const { lintJudges } = await import('../judge/inputsFile.ts');
   return lintJudges({ ...linted, config });
