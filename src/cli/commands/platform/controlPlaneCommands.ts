@@ -1,6 +1,7 @@
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { findByName, type PlatformClientOptions, withControlPlane } from './platformClient.ts';
+import { type PlatformClientOptions, withControlPlane } from './platformClient.ts';
 
 type Integration = Awaited<ReturnType<ControlPlaneClient['listIntegrations']>>[number];
 
@@ -49,10 +50,7 @@ export async function runIntegrationsRemoveCommand(
   options: PlatformClientOptions,
 ): Promise<void> {
   const { id, name } = await withControlPlane(context, options, async (client) => {
-    const found = findByName(await client.listIntegrations(), nameOrId, {
-      kind: 'integration',
-      nameOf: (each) => each.name,
-    });
+    const found = findByName('integration', await client.listIntegrations(), nameOrId, ({ name }) => name);
     await client.deleteIntegration(found.id);
     return found;
   });
@@ -117,10 +115,7 @@ export async function runListenersRemoveCommand(
   options: PlatformClientOptions,
 ): Promise<void> {
   const { id, compute_id: computeId } = await withControlPlane(context, options, async (client) => {
-    const found = findByName(await allOf(client), computeIdOrId, {
-      kind: 'listener',
-      nameOf: (each) => each.compute_id,
-    });
+    const found = findByName('listener', await allOf(client), computeIdOrId, (each) => each.compute_id);
     await client.deleteListener(found.id);
     return found;
   });
@@ -132,6 +127,18 @@ async function allOf(client: ControlPlaneClient): Promise<Listener[]> {
   const all: Listener[] = [];
   for await (const listener of client.eachListener()) all.push(listener);
   return all;
+}
+
+function findByName<T extends { readonly id: string }>(
+  kind: 'integration' | 'listener',
+  all: readonly T[],
+  nameOrId: string,
+  nameOf: (each: T) => string | null | undefined,
+): T {
+  const found = all.find((each) => nameOf(each) === nameOrId) ?? all.find(({ id }) => id === nameOrId);
+  if (found !== undefined) return found;
+  const hint = `list them: slipway platform ${kind}s list`;
+  throw new SlipwayError('SLIPWAY_USAGE', `there is no ${kind} "${nameOrId}"`, { hint });
 }
 
 function showListener({ output }: CommandContext, listener: Listener): void {

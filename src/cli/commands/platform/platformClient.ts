@@ -65,17 +65,6 @@ async function closing<Client extends { close(): Promise<void> }, T>(
   }
 }
 
-export function findByName<T extends { readonly id: string }>(
-  all: readonly T[],
-  nameOrId: string,
-  { kind, nameOf }: { readonly kind: string; readonly nameOf: (each: T) => string | null | undefined },
-): T {
-  const found = all.find((each) => nameOf(each) === nameOrId) ?? all.find(({ id }) => id === nameOrId);
-  if (found !== undefined) return found;
-  const hint = `list them: slipway platform ${kind}s list`;
-  throw new SlipwayError('SLIPWAY_USAGE', `there is no ${kind} "${nameOrId}"`, { hint });
-}
-
 /**
  * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of this home's `slipway
  * dev`, else the default port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the
