@@ -25,10 +25,7 @@ interface CodecOptions {
 
 const CODEC_KEY = 'SLIPWAY_CODEC_KEY';
 
-/**
- * `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. Prints
- * `{"event":"ready","codec":"http://…"}` once it accepts requests.
- */
+/** `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. */
 export async function runCodecCommand(
   { output, home, environment }: CommandContext,
   { host, port, origin }: CodecOptions,

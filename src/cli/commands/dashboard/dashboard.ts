@@ -25,10 +25,7 @@ interface DashboardOptions {
   readonly metrics?: string;
 }
 
-/**
- * `slipway dashboard`: serves the page until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once
- * it accepts requests.
- */
+/** `slipway dashboard`: serves the page until SIGTERM or SIGINT. */
 export async function runDashboardCommand(
   context: CommandContext,
   { host, port, temporalUi, hooks: hooksFile, metrics: address = '' }: DashboardOptions,

@@ -20,11 +20,7 @@ interface DevOptions {
   readonly isolation?: 'container' | 'process';
 }
 
-/**
- * `slipway dev`: runs everything on one machine, until Ctrl-C. Prints the addresses; with `--json`, as one line
- * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","hooks","apiKey"}`. The first signal stops everything in
- * order, the worker first.
- */
+/** `slipway dev`: runs everything on one machine, until Ctrl-C. That stops everything in order, the worker first. */
 export async function runDevCommand(
   { output, home, environment }: CommandContext,
   options: DevOptions,

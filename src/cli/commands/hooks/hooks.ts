@@ -26,10 +26,7 @@ interface HooksOptions extends FileOptions {
   readonly port: number;
 }
 
-/**
- * `slipway hooks`: serves the hooks of the file until SIGTERM or SIGINT. Prints
- * `{"event":"ready","hooks":"http://…","names":[…]}` once it listens.
- */
+/** `slipway hooks`: serves the hooks of the file until SIGTERM or SIGINT. */
 export async function runHooksCommand(
   context: CommandContext,
   { config: path, host, port }: HooksOptions,

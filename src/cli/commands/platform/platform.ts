@@ -8,10 +8,8 @@ import { printError } from '../../ui/errorReport.ts';
 import { loadPlatform } from './loadPlatform.ts';
 
 /**
- * `slipway platform`: runs the platform alone, until SIGTERM or SIGINT. Prints
- * `{"event":"ready","controlPlane":"http://…", "apiKey":"…"}` (or a readable line) once it accepts requests. The first
- * signal drains it and exits with 0; a second one exits at once. If another platform takes its database, it exits with
- * that error's code. `platformOptionsOf` reads the environment.
+ * `slipway platform`: runs the platform alone, until SIGTERM or SIGINT, which drains it. If another platform takes its
+ * database, it exits with that error's code. `platformOptionsOf` reads the environment.
  */
 export async function runPlatformCommand(
   { output, home, environment }: CommandContext,

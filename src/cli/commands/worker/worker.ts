@@ -33,11 +33,7 @@ interface WorkerOptions {
   readonly metrics?: string;
 }
 
-/**
- * `slipway worker`: runs releases until SIGTERM or SIGINT, then shuts down gracefully. Prints
- * `{"event":"ready","taskQueue","namespace"}` once it polls, and `took_over` for each step that a killed worker of this
- * home had started and that is retried.
- */
+/** `slipway worker`: runs releases until SIGTERM or SIGINT, then shuts down gracefully. */
 export async function runWorkerCommand(
   context: CommandContext,
   version: string,
