@@ -115,15 +115,14 @@ export class FollowView {
     this.#progress = progress;
     this.#call = call;
     const settled = settledSteps(progress);
-    for (; this.#shownSteps < settled; this.#shownSteps++) {
-      const step = progress.steps[this.#shownSteps];
-      if (step === undefined) break;
+    for (const step of progress.steps.slice(this.#shownSteps, settled)) {
       this.#showVerdicts(progress, step);
       this.#announceRestoring(progress, step);
       this.#printStep(step);
       // A log keeps the whole line; a terminal would wrap it in the middle of an id.
       this.#live.say(stepLine(step, progress.verdicts, this.#screen));
     }
+    this.#shownSteps = Math.max(this.#shownSteps, settled);
     const running = progress.steps[settled];
     if (running !== undefined) {
       this.#announceRestoring(progress, running);

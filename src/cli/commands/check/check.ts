@@ -204,16 +204,9 @@ function exitCodeOf(results: readonly CheckResult[]): number {
 const FAILED_ROWS_MAX = 100;
 
 /** What a result shows of an answer, without an artifact store or a trace to record it in. */
-function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): Promise<ShownRun> {
-  const { runId, run } = seen;
-  return Promise.resolve({
-    passed,
-    reasons,
-    answer,
-    runId,
-    latencyMs: run.latencyMs,
-    feedbackRecorded: null,
-  });
+function shownRun({ judgement, seen: { runId, run } }: Answered): Promise<ShownRun> {
+  const judged = pick(judgement, 'passed', 'reasons', 'answer');
+  return Promise.resolve({ ...judged, runId, latencyMs: run.latencyMs, feedbackRecorded: null });
 }
 
 async function askRows(

@@ -119,9 +119,7 @@ export function previewLines(previews: readonly ListedPreview[], screen: Screen)
       `#${pr}`,
       name,
       deployment,
-      phase === 'removal_failed'
-        ? { text: stateText(phase, outcome), paint: style.bad }
-        : stateText(phase, outcome),
+      phase === 'removal_failed' ? { text: 'removal failed', paint: style.bad } : stateText(phase, outcome),
       sinceText(now - Date.parse(createdAt)),
       sinceText(Date.parse(expiresAt) - now),
       agentUrl ?? '',
