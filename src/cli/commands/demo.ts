@@ -12,9 +12,10 @@ import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
-import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
+import { connectTemporal } from '../../temporal/client/connection.ts';
 import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
+import type { Session } from '../session.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/release.ts';
 import { chooseTargetSpec, readDeployment } from './target/targetAccess.ts';
@@ -43,7 +44,7 @@ export async function runDemoCommand(
   return interruptible(async (signal) => {
     try {
       await withStack({ ...context, home }, signal, async (stage) => {
-        await narrate(stage, startedAt, signal);
+        await narrate(stage, startedAt);
         for (const line of lastLines(stage.stack.state.dashboard, options.keep === true)) output.print(line);
         if (options.keep === true) await untilAborted(signal);
       });
@@ -91,7 +92,7 @@ async function withStack(
     const temporal = await connectTemporal(stack.settings);
     try {
       const deployment = stack.settings.origin === 'environment' ? `${GOOD}-${name}` : GOOD;
-      await work({ context: { ...context, environment }, stack, temporal, deployment });
+      await work({ session: { ...context, environment, temporal, signal }, stack, deployment });
     } finally {
       await temporal.close();
     }
@@ -102,14 +103,13 @@ async function withStack(
 }
 
 interface Stage {
-  readonly context: CommandContext;
+  readonly session: Session;
   readonly stack: LocalStack;
-  readonly temporal: TemporalConnection;
   readonly deployment: string;
 }
 
-async function narrate(stage: Stage, startedAt: number, signal: AbortSignal): Promise<void> {
-  const { output } = stage.context;
+async function narrate(stage: Stage, startedAt: number): Promise<void> {
+  const { output } = stage.session;
   const { style } = output;
   const { state } = stage.stack;
   const elapsed = (): string => formatDuration(Date.now() - startedAt);
@@ -124,9 +124,9 @@ async function narrate(stage: Stage, startedAt: number, signal: AbortSignal): Pr
   output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
 
   part('1. Release a good agent');
-  const first = await releaseExample(stage, GOOD, 'the first release', 'released', signal);
+  const first = await releaseExample(stage, GOOD, 'the first release', 'released');
   part('2. Release a broken one over it: it builds and starts, and greets everybody as a stranger');
-  const second = await releaseExample(stage, BROKEN, 'looks fine to me', 'rolled_back', signal);
+  const second = await releaseExample(stage, BROKEN, 'looks fine to me', 'rolled_back');
   if (second.servingRevisionId === null || second.servingRevisionId === second.revisionId) {
     throw failed('the revision that serves after the rollback is not the good one');
   }
@@ -163,13 +163,13 @@ async function releaseExample(
   example: string,
   reason: string,
   wanted: Outcome,
-  signal: AbortSignal,
 ): Promise<ReleaseResult> {
+  const { session } = stage;
   const file = await fileOf(stage, example);
-  const target = await chooseTargetSpec(stage.context, file, undefined);
+  const target = await chooseTargetSpec(session, file, undefined);
   const order = { file, target, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
-  const { ending } = await releaseTarget({ ...stage.context, temporal: stage.temporal, signal }, order);
-  signal.throwIfAborted();
+  const { ending } = await releaseTarget(session, order);
+  session.signal.throwIfAborted();
   if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);
   if (ending.result.outcome !== wanted) {
     throw failed(`examples/${example} ended "${ending.result.outcome}" instead of "${wanted}"`);
@@ -194,7 +194,7 @@ async function fileOf(stage: Stage, example: string): Promise<Project> {
 
 /** A real run on the agent, at its public URL. @returns its answer. */
 async function ask(stage: Stage, servingRevisionId: string): Promise<string> {
-  const { output } = stage.context;
+  const { output } = stage.session;
   const { state, apiKey } = stage.stack;
   const target = {
     name: 'demo',
@@ -202,7 +202,7 @@ async function ask(stage: Stage, servingRevisionId: string): Promise<string> {
     apiKey: { from: `file:${state.apiKeyFile}` },
     deployment: stage.deployment,
   };
-  const deployment = await readDeployment(stage.context, target);
+  const deployment = await readDeployment(stage.session, target);
   if (deployment.active_revision_id !== servingRevisionId) {
     throw failed(
       `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${servingRevisionId}`,

@@ -110,8 +110,8 @@ function requestSource(context: CommandContext, file: Project, signal: AbortSign
     release: shared(async (name) => {
       const { settings, spec } = await chooseTargetSpec(context, file, name);
       const source = await sourceFacts(context.environment, file, settings.notify);
-      const { prepared, checks } = await storeArtifact(context, file, { name, settings }, false, signal);
-      const { artifact, recordStore } = prepared;
+      const stored = await storeArtifact(context, file, { name, settings }, false, signal);
+      const { artifact, recordStore, checks } = stored;
       return releaseRequest(
         { ...settings, ...source, checks },
         { target: spec, artifact, recordStore, requestedBy: BY },

@@ -25,7 +25,6 @@ import { type Session, withSession } from '../../session.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
-import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
@@ -151,8 +150,8 @@ async function prepareRequest(session: Session, order: ReleaseOrder): Promise<Re
     order.origin ?? readOrigin(session, order),
     requireEachVersion(temporal),
   ]);
-  const { prepared, checks } = await storeArtifact(session, file, { name, settings }, strict, signal);
-  const { artifact, recordStore } = prepared;
+  const stored = await storeArtifact(session, file, { name, settings }, strict, signal);
+  const { artifact, recordStore, checks, entries = null } = stored;
   const asked = releaseRequest(
     { ...settings, ...source, checks },
     {
@@ -166,7 +165,7 @@ async function prepareRequest(session: Session, order: ReleaseOrder): Promise<Re
   );
   if (frozen !== undefined && !(await joins(session, order.target.workflowId, asked))) throw frozen;
   const request = await withProof(session, asked);
-  printPrepared(output, name, request, prepared);
+  printPrepared(output, name, request, entries);
   return request;
 }
 
@@ -238,11 +237,11 @@ function printPrepared(
   output: Output,
   target: string,
   { artifact, commit, checks }: ReleaseRequest,
-  { entries }: PreparedArtifact,
+  entries: number | null,
 ): void {
   const { kind } = artifact;
   const sizeBytes = kind === 'tarball' ? artifact.sizeBytes : null;
-  const contents = { artifact: artifactIdentity(artifact), sizeBytes, entries: entries ?? null };
+  const contents = { artifact: artifactIdentity(artifact), sizeBytes, entries };
   output.event({ event: 'artifact', kind, ...contents, commit: commit ?? null });
   const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${counted(entries ?? 0, 'file')})`;
   const at = commit === undefined ? '' : `, commit ${shortCommit(commit)}`;

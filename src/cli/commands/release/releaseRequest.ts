@@ -8,7 +8,6 @@ import type { Environment } from '../../../config/environment.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
-import type { Check } from '../../../domain/check/check.ts';
 import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import type { CommandContext } from '../../context.ts';
@@ -119,10 +118,10 @@ export async function storeArtifact(
   { name, settings }: Pick<ChosenTarget, 'name' | 'settings'>,
   strict: boolean,
   signal: AbortSignal,
-): Promise<{ readonly prepared: PreparedArtifact; readonly checks: readonly Check[] }> {
+): Promise<PreparedArtifact & Pick<ReleaseRequest, 'checks'>> {
   const datasets = await readDatasets(context, file, settings, signal);
   await makeHomeOf(artifactStoreOf(file, context), context);
   const prepared = await artifactOf(file, name, context, strict, signal);
   await datasets.store();
-  return { prepared, checks: datasets.checks };
+  return { ...prepared, checks: datasets.checks };
 }
