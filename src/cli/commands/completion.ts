@@ -4,12 +4,10 @@ import { parse } from 'yaml';
 import { findConfig } from '../../config/findConfig.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { CommandContext } from '../context.ts';
+import type { EventOf } from '../events/index.ts';
 
 /** What can stand at the cursor: a word, or `:files` or `:folders`, which the shell completes itself. */
-interface Offer {
-  readonly word: string;
-  readonly description?: string;
-}
+type Offer = EventOf<'offers'>['offers'][number];
 
 /**
  * `slipway completion bash|zsh|fish`: prints the completion script. The script calls `slipway completion words -- WORD…`,

@@ -6,7 +6,7 @@ import { pause } from '../../temporal/client/pause.ts';
 import { isUnanswered, viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { isTemporalSilent } from '../../temporal/client/temporalError.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
-import { followToEnd } from '../follow/followToEnd.ts';
+import { type Followed, followToEnd } from '../follow/followToEnd.ts';
 import { GAVE_UP, printGaveUp } from '../follow/stopFollowing.ts';
 import { interruptible } from '../interruption.ts';
 import { withTemporal } from '../openTemporal.ts';
@@ -80,10 +80,7 @@ export async function nextWork(
   return watched;
 }
 
-interface Watched {
-  readonly id: string;
-  readonly asked: 'release' | 'rollback';
-}
+type Watched = Pick<Followed, 'id' | 'asked'>;
 
 const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
 

@@ -1,5 +1,6 @@
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
+import type { ServiceOptions } from '../../../clients/service.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -8,12 +9,7 @@ import { agentKey } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 import { chooseTargetSpec, readDeployment } from '../target/targetAccess.ts';
 
-export interface AgentAddress {
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly unauthorizedHint?: string;
-}
+export type AgentAddress = Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers' | 'unauthorizedHint'>;
 
 /**
  * The agent of a target of the file, as its control plane says, or the one at a URL.

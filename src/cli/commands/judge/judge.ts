@@ -1,4 +1,5 @@
 import { pick } from '@slipway/contract/pick';
+import type { z } from 'zod';
 
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createFeedbackClient } from '../../../clients/feedback.ts';
@@ -24,29 +25,23 @@ import type { Output } from '../../output.ts';
 import { makeHomeOf, ownArtifactStore } from '../artifact/artifactStoreOf.ts';
 import { keyByReference } from '../check/checkedAddress.ts';
 
+/** The options that are fields of `judge` in `slipway.yaml`, too. */
+const FIELDS = [
+  ...(['inputs', 'recorded', 'assistant', 'repetitions', 'concurrency', 'runTimeout'] as const),
+  ...(['patience', 'confidence', 'minimumRuns', 'scorePath', 'feedbackKey'] as const),
+] as const;
+
 /** The options of `slipway judge`. Defaults: those of `judge` in `slipway.yaml`. */
-export interface JudgeOptions {
+export interface JudgeOptions extends Readonly<Pick<z.input<typeof Judge>, (typeof FIELDS)[number]>> {
   readonly baseline: string;
   readonly candidate: string;
-  readonly assistant: string;
-  readonly inputs?: string;
-  readonly recorded?: true;
   readonly maxInputs?: number;
-  readonly repetitions?: number;
-  readonly concurrency?: number;
   readonly warmUp?: number;
-  /** Durations, as they are written. */
-  readonly runTimeout?: string;
-  readonly patience?: string;
-  readonly confidence?: number;
-  readonly minimumRuns?: number;
   /** `metric=effect`, each. */
   readonly metric?: readonly string[];
-  readonly scorePath?: string;
   readonly evaluator?: string;
   /** A reference: `env:NAME`, `file:/path`. */
   readonly evaluatorSecret?: string;
-  readonly feedbackKey?: string;
   readonly seed?: number;
   /** References to keys: `env:NAME`, `file:/path`. Without one, no key is sent. */
   readonly apiKey?: string;
@@ -133,8 +128,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
 function readSettings(options: JudgeOptions): JudgeSettings {
   const { metric, maxInputs, warmUp } = options;
   const given = {
-    ...pick(options, 'inputs', 'recorded', 'assistant', 'repetitions', 'concurrency', 'runTimeout'),
-    ...pick(options, 'patience', 'confidence', 'minimumRuns', 'scorePath', 'feedbackKey'),
+    ...pick(options, ...FIELDS),
     inputsMax: maxInputs,
     warmUpRuns: warmUp,
     evaluator: evaluatorOf(options),
