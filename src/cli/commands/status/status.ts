@@ -64,6 +64,7 @@ export async function printStatus(
   const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
   for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
     output.event(promotionEvent(status));
+    // Its steps are wrapped, not cut.
     print(promotionLines(status, { ...output.screen(), columns: Infinity }));
     if (status.view.state === 'unreadable') problem ??= status.view.problem;
   }
