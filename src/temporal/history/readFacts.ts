@@ -120,11 +120,13 @@ function readUnguarded(targetId: string, { events: all }: History): string[] {
   const events = all ?? [];
   const isTask = (event: HistoryEvent): boolean => event.workflowTaskCompletedEventAttributes != null;
   const lastTask = events.findLastIndex(isTask);
-  const reset = events.findLastIndex((event) => event.workflowTaskFailedEventAttributes?.newRunId);
-  const beforeReset = events.slice(0, Math.max(reset, 0)).findLastIndex(isTask);
-  const afterReset = events.findIndex((event, index) => index > reset && isTask(event));
+  const resets = events.flatMap((event, reset) => {
+    if (!event.workflowTaskFailedEventAttributes?.newRunId) return [];
+    const after = events.findIndex((later, index) => index > reset && isTask(later));
+    return [{ before: events.slice(0, reset).findLastIndex(isTask), after }];
+  });
   return events.slice(0, Math.max(lastTask, 0)).flatMap((event, index) => {
-    if (reset >= 0 && index > beforeReset && index < afterReset) return [];
+    if (resets.some(({ before, after }) => index > before && index < after)) return [];
     const ended = event.childWorkflowExecutionCompletedEventAttributes?.workflowExecution?.workflowId ?? '';
     if (!ended.startsWith(`${targetId}/`)) return [];
     const begun = events

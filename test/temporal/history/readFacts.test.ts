@@ -179,6 +179,7 @@ it('a work is unguarded if the target saw its end and started no guard before th
   const reset = { workflowTaskFailedEventAttributes: { newRunId: 'run-2' } };
   expect(unguarded(task, ended, reset, task, next)).toEqual([]);
   expect(unguarded(task, reset, ended, task, next)).toEqual([]);
+  expect(unguarded(task, reset, ended, task, next, reset, task)).toEqual([]);
   expect(unguarded(ended, task, reset, task, next)).toEqual(['target:t/release-2']);
   expect(unguarded(task, reset, task, ended, task)).toEqual(['target:t/release-2']);
 });
