@@ -45,8 +45,9 @@ describe('a killed platform', () => {
 
   it('fails a revision that is killed in every attempt', async () => {
     const id = await platform.create('kills');
-    platform.hangIn('BUILDING');
-    const revision = await platform.release(id, 'BUILDING');
+    const { begun } = platform.hangIn('BUILDING');
+    const revision = await platform.release(id);
+    await begun;
     await countAsLastAttempt(revision);
     await killedAndStartedAgain();
     await platform.reaches(id, revision, 'INTERRUPTED');
@@ -54,9 +55,9 @@ describe('a killed platform', () => {
 
   it('keeps an active revision that is killed in every attempt to deploy it again', async () => {
     const { id, revision } = await platform.deployed('keeps serving');
-    platform.hangIn('DEPLOYING');
+    const { begun } = platform.hangIn('DEPLOYING');
     await platform.redeploy(id, revision);
-    await platform.reaches(id, revision, 'DEPLOYING');
+    await begun;
     await countAsLastAttempt(revision);
     await killedAndStartedAgain();
     await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
@@ -65,8 +66,9 @@ describe('a killed platform', () => {
 
   it('continues a newer revision, even if the directory of the active one is gone', async () => {
     const { id } = await platform.deployed('lost both directories');
-    platform.hangIn('BUILDING');
-    const newer = await platform.release(id, 'BUILDING');
+    const { begun } = platform.hangIn('BUILDING');
+    const newer = await platform.release(id);
+    await begun;
     await rm(`${platform.home}/builds`, { recursive: true });
     await killedAndStartedAgain();
     await platform.reaches(id, newer, 'DEPLOYED');

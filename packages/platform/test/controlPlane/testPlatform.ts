@@ -108,14 +108,20 @@ export class TestPlatform {
     this.onStart = () => Promise.resolve();
   }
 
-  /** From now on builds or starts end only when they are canceled. */
-  hangIn(status: 'BUILDING' | 'DEPLOYING'): void {
+  /**
+   * From now on builds or starts end only when they are canceled.
+   * @returns begun: resolves when one hangs, which is some time after the revision has the status.
+   */
+  hangIn(status: 'BUILDING' | 'DEPLOYING'): { readonly begun: Promise<void> } {
+    const { open, promise: begun } = gate();
     const untilCanceled = async ({ signal }: { signal: AbortSignal }): Promise<never> => {
+      open();
       await aborted(signal);
       throw new Error('called off');
     };
     if (status === 'BUILDING') this.onBuild = untilCanceled;
     else this.onStart = untilCanceled;
+    return { begun };
   }
 
   get kysely(): Kysely<Schema> {
