@@ -76,6 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const second = await waits('b');
     await page.goto(stage().dashboard.url + targetAddress(target.workflowId));
     await page.getByRole('link', { name: 'Approve …' }).click();
+    await page.getByLabel('Reason').waitFor();
     await hook.answer(second, false);
     await press(page, 'Approve', 'too late');
     await page.getByText(`Not done: no event "${second}" waits for approval`).waitFor();
