@@ -8,8 +8,8 @@ import { SlipwayError } from '../domain/errors.ts';
 const LONGEST_ANSWER_MS = 30_000;
 
 /**
- * Calls Temporal. A rejected call fails for good. It is retried if there was no answer, or if the target has not read its
- * earlier state yet.
+ * Calls Temporal. A rejected call fails for good. One without an answer is retried, and one to a target that has not read
+ * its earlier state yet.
  */
 export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   const { client, info } = Context.current();

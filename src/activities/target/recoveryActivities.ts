@@ -57,7 +57,7 @@ export function recoveryActivities(
   openStore: (url: string) => RecordStore,
   pollUntil: PollUntil,
 ): Untracked<Pick<Activities, 'recallTarget' | 'keepTarget' | 'awaitWork'>> {
-  /** Whether the store has no state of a target. A new target does not wait for Temporal's list. */
+  /** Whether the store has no state of a target. */
   const isNew = async (store: string | null, workflowId: string): Promise<boolean> =>
     store !== null && (await readKept(openStore(store), workflowId)) === undefined;
   return {
@@ -65,12 +65,14 @@ export function recoveryActivities(
       const { workflowId, runId } = callingWorkflow();
       const recall = async (client: Client): Promise<Left> => {
         if (afresh) return leftInTemporal(client, workflowId, EMPTY_TARGET);
-        const runs = await pollUntil<readonly TargetRun[]>('SLIPWAY_TARGET_UNREADABLE', async () => {
+        const runs = await pollUntil<readonly TargetRun[] | null>('SLIPWAY_TARGET_UNREADABLE', async () => {
           const { runs: found, isBehind } = await earlierRuns(client, workflowId, runId);
-          if (isBehind && (found.length > 0 || !(await isNew(recordStore, workflowId))))
-            return { insteadOf: 'Temporal’s list of workflows is behind' };
-          return { found };
+          if (!isBehind) return { found };
+          // A new target does not wait for the list.
+          if (found.length === 0 && (await isNew(recordStore, workflowId))) return { found: null };
+          return { insteadOf: 'Temporal’s list of workflows is behind' };
         });
+        if (runs === null) return { state: null, work: null };
         const asked = await askRuns(client, workflowId, runs);
         if ('left' in asked) return asked.left;
         const store = recordStore ?? (await storeOf(client, workflowId, runs));

@@ -103,6 +103,7 @@ function deniedRelease(
   submissions: readonly SubmissionFact[],
   works: readonly WorkFact[],
 ): string[] {
+  // A run that a reset began later may have submitted it.
   const isOfLaterRun = (id: string): boolean => id.startsWith(`${asked[0] ?? ''} `) && !asked.includes(id);
   const isOwn = (workflowId: string): boolean => {
     const all = submissions.filter(({ answer }) => workflowId.endsWith(`/${answer?.releaseId ?? ''}`));
